@@ -1,0 +1,39 @@
+# Everything a user or a test machine needs: each target sets up .venv by itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# Fast tests by default; with CI set, all of them.
+MARKS := $(if $(CI),,not slow)
+
+.PHONY: demo test check format bench clean
+
+demo: $(READY)
+	$(BIN)/haarbor demo
+
+test: check
+	$(BIN)/python -m pytest -n auto -m "$(MARKS)" tests
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q src
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)
+	$(BIN)/python benchmarks/organize.py
+	$(BIN)/python benchmarks/growth.py
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Haarbor needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Run make PYTHON=python3.11.")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,53 @@
+"""Work on several cores whose result does not depend on how many there are."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from haarbor.errors import SettingError
+
+__all__ = ["ordered_results", "usable_cores"]
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+
+def usable_cores() -> int:
+    """Cores this process may use; ``HAARBOR_NUM_THREADS`` lowers or raises it."""
+    asked = os.environ.get("HAARBOR_NUM_THREADS")
+    if asked is not None:
+        if not asked.isdecimal() or int(asked) == 0:
+            raise SettingError(
+                f"HAARBOR_NUM_THREADS must be a whole number from 1; found {asked!r}. Unset or mend it."
+            )
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def ordered_results(
+    work: Callable[[_Task], _Result], tasks: Iterable[_Task], threads: int
+) -> Iterator[_Result]:
+    """Results of `work` in the order of `tasks`, at most ``2 * threads`` of them held at once.
+
+    The work is compiled code that releases the interpreter lock, so threads suffice. Whoever adds
+    up the results does so in task order: the sum is the same for any number of threads.
+    """
+    if threads == 1:
+        yield from map(work, tasks)
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="haarbor") as pool:
+        pending: deque[Future[_Result]] = deque()
+        try:
+            for task in tasks:
+                pending.append(pool.submit(work, task))
+                if len(pending) >= 2 * threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()

@@ -1,0 +1,195 @@
+"""Tensors with named axes: what may enter, and where it is wrong if it may not."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import AnyArray, BoolArray, FloatArray
+from haarbor.errors import DataError, ShapeError
+
+__all__ = ["axis_names", "checked_mask", "checked_tensor", "position_text"]
+
+_USUAL_AXES = {2: ("query", "key"), 3: ("query", "key", "head")}
+
+
+def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
+    """Names of the axes of a tensor, the usual ones where none are given.
+
+    Parameters
+    ----------
+    axes : sequence of str or None
+        One distinct name an axis. ``None`` stands for ("query", "key") or
+        ("query", "key", "head").
+    n_axes : int
+        Number of axes the tensor has.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    ShapeError
+        If the names do not match the tensor or repeat.
+
+    Examples
+    --------
+    >>> axis_names(None, 3)
+    ('query', 'key', 'head')
+    """
+    if axes is None:
+        if n_axes not in _USUAL_AXES:
+            raise ShapeError(
+                f"a tensor of {n_axes} axes has no usual axis names; pass axes=(...) with {n_axes} names."
+            )
+        return _USUAL_AXES[n_axes]
+    if isinstance(axes, str):
+        raise ShapeError(f"axes must be a sequence of names; found the single text {axes!r}.")
+    names = tuple(axes)
+    if len(names) != n_axes:
+        raise ShapeError(
+            f"axes must name every axis of the tensor; found {len(names)} names {names} "
+            f"for {n_axes} axes. Pass one name an axis."
+        )
+    if len(set(names)) != len(names):
+        raise ShapeError(f"axis names must differ; found {names}. Rename the repeated one.")
+    return names
+
+
+def position_text(index: Sequence[Any], axes: Sequence[str]) -> str:
+    """Position in words.
+
+    Examples
+    --------
+    >>> position_text((3, 0), ("query", "key"))
+    'query 3, key 0'
+    """
+    return ", ".join(f"{name} {int(place)}" for name, place in zip(axes, index, strict=True))
+
+
+def checked_tensor(
+    X: npt.ArrayLike,
+    axes: Sequence[str],
+    *,
+    valid: BoolArray | None = None,
+) -> FloatArray:
+    """Return `X` as a floating-point array after checking that every value can be used.
+
+    float64 stays float64, float16 and float32 become float32, integers and booleans become
+    float64. Nothing is copied unless the dtype changes.
+
+    Parameters
+    ----------
+    X : array_like, one axis a name in `axes`
+    axes : sequence of str
+    valid : ndarray of bool, broadcastable to X.shape, optional
+        Entries that must be finite; all of them if not given.
+
+    Returns
+    -------
+    ndarray of float32 or float64, same shape as `X`
+
+    Raises
+    ------
+    ShapeError
+        If `X` is not a numeric array with one non-empty axis a name.
+    DataError
+        If an entry that is looked at is NaN or infinite; the message names the first one.
+    """
+    array: AnyArray = np.asarray(X)
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(
+            f"the tensor must hold real numbers; found dtype {array.dtype}. Convert it to float32 or float64."
+        )
+    if array.ndim != len(axes):
+        raise ShapeError(
+            f"the tensor must have the axes {tuple(axes)}; found shape {array.shape}. "
+            "Name its axes with axes=(...)."
+        )
+    if 0 in array.shape:
+        raise ShapeError(
+            f"every axis must hold at least one item; found shape {array.shape}. "
+            f"Axis {axes[array.shape.index(0)]!r} is empty."
+        )
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 4:
+        tensor: FloatArray = array.astype(np.float32, copy=False)
+    else:
+        tensor = array.astype(np.float64, copy=False)
+    _require_finite(tensor, axes, valid)
+    return tensor
+
+
+def _require_finite(tensor: FloatArray, axes: Sequence[str], valid: BoolArray | None) -> None:
+    # A sum is finite only if every term is (bar an overflow), and needs no boolean copy of the
+    # tensor; the slow search runs only when that quick look fails.
+    if valid is None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(np.add.reduce(tensor, axis=None)):
+                return
+    bad = ~np.isfinite(tensor)
+    if valid is not None:
+        bad &= np.broadcast_to(valid, tensor.shape)
+    if not bad.any():
+        return
+    place = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    value = float(tensor[place])
+    advice = (
+        "Entries that are masked in the network have no value: pass mask=(valid query, key entries)."
+        if np.isneginf(value)
+        else "Drop or replace such entries before organising."
+    )
+    raise DataError(
+        f"every entry must be finite; found {value} at ({position_text(place, axes)}), "
+        f"{int(bad.sum())} such entries in all. {advice}"
+    )
+
+
+def checked_mask(mask: npt.ArrayLike, axes: Sequence[str], shape: Sequence[int]) -> BoolArray:
+    """Boolean mask of valid entries, broadcastable to a tensor with `axes` and `shape`.
+
+    Parameters
+    ----------
+    mask : array_like of bool, shape (n_queries, n_keys) or the whole tensor's
+        True where an entry is valid.
+    axes : sequence of str
+        Axis names of the tensor; must hold "query" and "key" for a two-axis mask.
+    shape : sequence of int
+        Shape of the tensor.
+
+    Returns
+    -------
+    ndarray of bool
+        Shaped so that numpy broadcasting applies it to the tensor.
+
+    Raises
+    ------
+    ShapeError
+        If it is not boolean or fits neither shape.
+    DataError
+        If it leaves no valid entry.
+    """
+    array: AnyArray = np.asarray(mask)
+    if array.dtype != np.bool_:
+        raise ShapeError(
+            f"mask must be boolean, True where (query, key) is valid; found dtype {array.dtype}. "
+            "An additive mask becomes one by mask == 0."
+        )
+    sizes: Mapping[str, Any] = dict(zip(axes, shape, strict=True))
+    if not array.any():
+        raise DataError("mask must leave at least one valid entry; every entry is masked.")
+    if array.shape == tuple(shape):
+        return array
+    if "query" not in sizes or "key" not in sizes:
+        raise ShapeError(
+            f"a (query, key) mask needs axes named 'query' and 'key'; found {tuple(axes)}. "
+            "Name them, or pass a mask of the tensor's own shape."
+        )
+    expected = (sizes["query"], sizes["key"])
+    if array.shape != expected:
+        raise ShapeError(
+            f"mask must have shape {expected} (query, key) or {tuple(shape)}; found {array.shape}."
+        )
+    oriented = array if list(axes).index("query") < list(axes).index("key") else array.T
+    return oriented.reshape([sizes[a] if a in ("query", "key") else 1 for a in axes])

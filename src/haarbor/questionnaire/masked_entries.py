@@ -1,0 +1,105 @@
+"""Values for masked entries: zero probabilities stay, logits without a value get a neutral one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import BoolArray, FloatArray
+from haarbor.errors import DataError, SettingError
+from haarbor.named_axes import checked_mask, checked_tensor, position_text
+
+__all__ = ["Content", "neutral_tensor"]
+
+Content = Literal["auto", "logits", "probabilities"]
+
+
+def neutral_tensor(
+    X: npt.ArrayLike,
+    axes: Sequence[str],
+    mask: npt.ArrayLike | None = None,
+    content: Content = "auto",
+) -> tuple[FloatArray, Literal["logits", "probabilities", "unmasked"]]:
+    """Tensor in which every entry has a value that says nothing where the mask is closed.
+
+    Parameters
+    ----------
+    X : array_like of float, one axis a name in `axes`
+    axes : sequence of str
+    mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
+        True where (query, key) is valid.
+    content : {"auto", "logits", "probabilities"}, default "auto"
+        With a mask: probabilities must be 0 where the mask is closed, and are left as they are;
+        logits have no value there and get the mean of the valid entries of their row (of their
+        head, for a row without any). "auto" takes non-negative rows that sum to 1 for
+        probabilities and anything else for logits.
+
+    Returns
+    -------
+    tensor : ndarray of float32 or float64
+    kind : {"logits", "probabilities", "unmasked"}
+        What was assumed.
+
+    Raises
+    ------
+    DataError
+        If a valid entry is not finite, or a masked probability is not zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> logits = np.array([[1.0, -np.inf], [2.0, 4.0]])
+    >>> neutral_tensor(logits, ("query", "key"), mask=[[True, False], [True, True]])
+    (array([[1., 1.],
+           [2., 4.]]), 'logits')
+    """
+    if content not in ("auto", "logits", "probabilities"):
+        raise SettingError(f"content must be 'auto', 'logits' or 'probabilities'; found {content!r}.")
+    if mask is None:
+        return checked_tensor(X, axes), "unmasked"
+    valid = checked_mask(mask, axes, np.shape(X))
+    tensor = checked_tensor(X, axes, valid=valid)
+    everywhere: BoolArray = np.broadcast_to(valid, tensor.shape)
+    if content == "auto":
+        content = "probabilities" if _are_probabilities(tensor, everywhere, axes) else "logits"
+    if content == "probabilities":
+        stray = ~everywhere & (tensor != 0)
+        if stray.any():
+            place = np.unravel_index(int(np.argmax(stray)), stray.shape)
+            raise DataError(
+                "masked probabilities must be 0; found "
+                f"{tensor[place]:.3g} at ({position_text(place, axes)}), {int(stray.sum())} such entries in "
+                "all. Check that the mask is True where entries are valid, or pass content='logits'."
+            )
+        return tensor, "probabilities"
+    return _with_row_means(tensor, everywhere, axes), "logits"
+
+
+def _are_probabilities(tensor: FloatArray, valid: BoolArray, axes: Sequence[str]) -> bool:
+    if "key" not in axes or bool((np.where(valid, tensor, 0) < 0).any()):
+        return False
+    key = list(axes).index("key")
+    sums: FloatArray = np.sum(np.where(valid, tensor, 0), axis=key, dtype=np.float64)
+    seen = valid.any(axis=key)
+    return bool(np.all(np.abs(sums[seen] - 1) < 1e-2)) and not bool((~valid & (tensor != 0)).any())
+
+
+def _with_row_means(tensor: FloatArray, valid: BoolArray, axes: Sequence[str]) -> FloatArray:
+    key = list(axes).index("key") if "key" in axes else len(axes) - 1
+    rows = tuple(place for place, axis in enumerate(axes) if axis in ("query", "key")) or (key,)
+
+    def mean_over(places: int | tuple[int, ...]) -> tuple[FloatArray, BoolArray]:
+        count = np.sum(valid, axis=places, keepdims=True)
+        total = np.sum(tensor, axis=places, where=valid, keepdims=True, dtype=np.float64)
+        return total / np.maximum(count, 1), count > 0
+
+    row_mean, row_seen = mean_over(key)
+    head_mean, head_seen = mean_over(rows)
+    if not head_seen.all():
+        raise DataError("every head needs at least one valid entry; a head is masked altogether.")
+    neutral = np.where(row_seen, row_mean, head_mean)
+    filled: FloatArray = np.where(valid, tensor, neutral).astype(tensor.dtype)
+    return filled

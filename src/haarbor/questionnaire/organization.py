@@ -1,0 +1,156 @@
+"""Result of a questionnaire: a tree on every axis, and how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen
+from haarbor.errors import SettingError, ShapeError
+from haarbor.questionnaire.settings import QuestionnaireSettings
+from haarbor.spectral.diffusion import diffusion_map
+from haarbor.spectral.markov import MarkovSpectrum, markov_spectrum
+from haarbor.trees.partition_tree import PartitionTree
+from haarbor.trees.tree_metric import partition_distance
+from haarbor.wavelets.haar_transform import haar_l1
+
+__all__ = ["Convergence", "Organization"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Convergence:
+    """How much each iteration changed the trees, and how well the tensor fits them."""
+
+    iterations: IntArray
+    """1, 2, ..., shape (n,)."""
+    tree_change: Mapping[str, FloatArray]
+    """For each axis the partition distance to the tree before, shape (n,).
+
+    An axis without an initial tree has nothing to differ from at first: its first entry is NaN.
+    """
+    coherence: FloatArray
+    """l1 norm of the Haar expansion on all trees of the iteration, shape (n,); lower is better."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Organization:
+    """Trees on every axis of a tensor, found by a questionnaire."""
+
+    shape: tuple[int, ...]
+    trees: Mapping[str, PartitionTree]
+    """Final tree of each axis."""
+    history: Mapping[str, tuple[PartitionTree, ...]]
+    """All trees of each axis, oldest first; every axis but the last begins with its initial tree."""
+    affinities: Mapping[str, FloatArray]
+    """Last affinity of each axis, shape (n, n)."""
+    initial_affinities: Mapping[str, FloatArray]
+    """First affinity of every axis but the last."""
+    converged: bool
+    """Whether the last iteration gave back the trees it was given."""
+    n_iterations: int
+    """Iterations made; fewer than asked for if the trees settled."""
+    settings: QuestionnaireSettings
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Axis names, in the order of the tensor."""
+        return self.settings.axes
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(f"{n} {axis}" for axis, n in zip(self.axes, self.shape, strict=True))
+        state = "converged" if self.converged else "not converged"
+        plural = "s" if self.n_iterations > 1 else ""
+        return f"Organization({sizes}; {self.n_iterations} iteration{plural}, {state})"
+
+    def spectrum(self, axis: str) -> MarkovSpectrum:
+        """Markov spectrum of the last affinity of an axis."""
+        return markov_spectrum(self.affinities[self._known(axis)])
+
+    def embedding(self, axis: str, dimensions: int = 3, time: float = 1.0) -> FloatArray:
+        """Diffusion map of an axis, largest non-trivial eigenvalues first.
+
+        Parameters
+        ----------
+        axis : str
+        dimensions : int, default 3
+        time : float, default 1
+            Diffusion time.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, dimensions)
+            One column fewer than items if there are not more items than `dimensions`.
+        """
+        return diffusion_map(self.affinities[self._known(axis)], dimensions, time).coordinates
+
+    def order(self, axis: str) -> IntArray:
+        """Leaf order of an axis: folders together, neighbouring leaves alike.
+
+        Children of a folder are ordered by their mean of the second eigenvector.
+
+        Returns
+        -------
+        ndarray of int, shape (n,)
+        """
+        tree = self.trees[self._known(axis)]
+        if tree.n_items == 1:
+            return np.zeros(1, dtype=np.int64)
+        return tree.leaf_order(self.spectrum(axis).eigenvectors[:, 1])
+
+    def rearranged(self, X: npt.ArrayLike) -> AnyArray:
+        """`X` with every axis in leaf order; any array of the organised shape.
+
+        Raises
+        ------
+        ShapeError
+            If the shape is another one.
+        """
+        array: AnyArray = np.asarray(X)
+        if array.shape != self.shape:
+            raise ShapeError(f"the tensor must have shape {self.shape}; found {array.shape}.")
+        return array[np.ix_(*(self.order(axis) for axis in self.axes))]
+
+    def iteration_trees(self, iteration: int) -> dict[str, PartitionTree]:
+        """Trees after an iteration, counted from 1."""
+        if not 1 <= iteration <= self.n_iterations:
+            raise SettingError(f"iteration must lie in 1..{self.n_iterations}; found {iteration}.")
+        return {
+            axis: trees[iteration - 1 + len(trees) - self.n_iterations]
+            for axis, trees in self.history.items()
+        }
+
+    def convergence(self, X: npt.ArrayLike) -> Convergence:
+        """How the iterations changed the trees, and the coherence of `X` on them.
+
+        Parameters
+        ----------
+        X : array_like of float, the organised shape
+            The tensor, or another one to be measured on the same trees.
+
+        Returns
+        -------
+        Convergence
+        """
+        changes: dict[str, FloatArray] = {}
+        for axis, trees in self.history.items():
+            steps = [partition_distance(a, b) for a, b in pairwise(trees)]
+            missing = [np.nan] * (self.n_iterations - len(steps))
+            changes[axis] = frozen(np.array(missing + steps))
+        coherence = [
+            haar_l1(X, self.iteration_trees(iteration), self.axes)
+            for iteration in range(1, self.n_iterations + 1)
+        ]
+        return Convergence(
+            iterations=frozen(np.arange(1, self.n_iterations + 1)),
+            tree_change=changes,
+            coherence=frozen(np.array(coherence)),
+        )
+
+    def _known(self, axis: str) -> str:
+        if axis not in self.trees:
+            raise SettingError(f"axis must be one of {self.axes}; found {axis!r}.")
+        return axis

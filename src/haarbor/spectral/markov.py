@@ -1,0 +1,151 @@
+"""Spectrum of the Markov chain of an affinity."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray, frozen
+from haarbor.errors import AffinityError, SettingError
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+__all__ = ["MarkovSpectrum", "checked_affinity", "markov_spectrum"]
+
+_SMALLEST_AFFINITY = 1e-8
+_N_EIGENPAIRS = 12
+# LAPACK adds in an order that depends on its number of threads, and trees are built on what it
+# returns: it runs on one thread here. The limit is a setting of the whole process, hence the lock.
+_BLAS_LIMIT = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MarkovSpectrum:
+    """Leading eigenpairs of the Markov chain on ``n`` items, the constant one first."""
+
+    eigenvalues: FloatArray
+    """Absolute values, decreasing, shape (k,); the first is 1."""
+    eigenvectors: FloatArray
+    """Column ``j`` belongs to ``eigenvalues[j]``, shape (n, k); the first column is all ones."""
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.eigenvectors.shape[0])
+
+    def diffusion_coordinates(self, time: float = 1.0) -> FloatArray:
+        r"""Coordinates :math:`\lambda_j^t \psi_j(i)` for :math:`j \ge 2`, shape (n, k - 1)."""
+        return self.eigenvectors[:, 1:] * self.eigenvalues[1:] ** float(time)
+
+
+def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) -> MarkovSpectrum:
+    r"""Leading eigenpairs of the density-normalised Markov chain of an affinity.
+
+    Parameters
+    ----------
+    affinity : array_like of float, shape (n, n)
+        Symmetric, non-negative. Entries up to 1e-8 count as zero.
+    n_eigenpairs : int, optional
+        How many, the constant one included; by default ``min(12, n)``.
+
+    Returns
+    -------
+    MarkovSpectrum
+
+    Raises
+    ------
+    AffinityError
+        If the matrix is not square, symmetric, finite and non-negative, or an item has no
+        affinity at all.
+
+    Notes
+    -----
+    With :math:`r` the row sums of :math:`W`, :math:`P = W/(r_i r_j)`, :math:`s` the roots of the row
+    sums of :math:`P` and :math:`S = P/(s_i s_j)`, take the eigenpairs :math:`S u_j = \lambda_j u_j`
+    largest in :math:`|\lambda|`; :math:`\psi_j = u_j/u_1`. The first eigenvector is known,
+    :math:`u_1 \propto s`, and is split off before the rest is computed: so it is the constant one
+    also when the affinity falls into several components and the eigenvalue 1 is repeated. Signs are
+    fixed by making the entry of largest size positive. Cost :math:`O(n^3)`.
+
+    Examples
+    --------
+    >>> spectrum = markov_spectrum([[1.0, 0.5], [0.5, 1.0]])
+    >>> spectrum.eigenvalues.round(4).tolist()
+    [1.0, 0.3333]
+    >>> spectrum.eigenvectors.round(4).tolist()
+    [[1.0, 1.0], [1.0, -1.0]]
+    """
+    weights = checked_affinity(affinity)
+    n_items = weights.shape[0]
+    wanted = min(_N_EIGENPAIRS, n_items) if n_eigenpairs is None else n_eigenpairs
+    if not 1 <= wanted <= n_items:
+        raise SettingError(f"n_eigenpairs must lie in 1..{n_items}; found {n_eigenpairs}.")
+    weights = np.where(weights > _SMALLEST_AFFINITY, weights, 0.0)
+    degree = weights.sum(axis=1)
+    if (degree == 0).any():
+        raise AffinityError(
+            f"every item needs a positive affinity to some item, itself included; item "
+            f"{int(np.argmax(degree == 0))} has none. Put ones on the diagonal, or drop the item."
+        )
+    chain = weights / degree[:, None] / degree[None, :]
+    scale = np.sqrt(chain.sum(axis=1))
+    symmetric = chain / scale[:, None] / scale[None, :]
+    first = scale / np.linalg.norm(scale)
+    symmetric = (symmetric + symmetric.T) / 2 - np.outer(first, first)
+    values, vectors = _eigenpairs(symmetric)
+    # eigh ascends, and negative eigenvalues count by size.
+    order = np.argsort(-np.abs(values), kind="stable")[: wanted - 1]
+    psi = vectors[:, order] / first[:, None]
+    largest = psi[np.argmax(np.abs(psi), axis=0), np.arange(order.size)]
+    psi *= np.where(largest < 0, -1.0, 1.0)
+    return MarkovSpectrum(
+        eigenvalues=frozen(np.concatenate([[1.0], np.abs(values[order])])),
+        eigenvectors=frozen(np.column_stack([np.ones(n_items), psi])),
+    )
+
+
+def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
+    """`affinity` as a float64 matrix after checking that it is one."""
+    matrix: FloatArray = np.asarray(affinity, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+        raise AffinityError(f"affinity must be a square matrix; found shape {matrix.shape}.")
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0]
+        raise AffinityError(f"affinity must be finite; entry ({row}, {column}) is {matrix[row, column]}.")
+    if (matrix < 0).any():
+        row, column = np.argwhere(matrix < 0)[0]
+        raise AffinityError(
+            f"affinity must be non-negative; entry ({row}, {column}) is {matrix[row, column]:.3g}. "
+            "Floor it at zero, or pass distances to distance_affinity."
+        )
+    gap = np.abs(matrix - matrix.T)
+    if gap.max() > 1e-8 * max(1.0, float(matrix.max())):
+        row, column = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        raise AffinityError(
+            f"affinity must be symmetric; entries ({row}, {column}) and ({column}, {row}) differ by "
+            f"{gap.max():.1e}. Average it with its transpose, or pass distances."
+        )
+    return matrix
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # Looking for the libraries takes longer than a small eigenproblem; scipy's must be loaded.
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _eigenpairs(symmetric: FloatArray) -> tuple[FloatArray, FloatArray]:
+    from scipy.linalg import eigh
+
+    with _BLAS_LIMIT, _blas().limit(limits=1, user_api="blas"):
+        values, vectors = eigh(symmetric, overwrite_a=True, check_finite=False, driver="evd")
+    return values, vectors

@@ -1,0 +1,43 @@
+"""Slices of a tensor along one axis, as blocks with one row a slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from haarbor.array_types import FloatArray
+
+__all__ = ["slice_blocks"]
+
+_BLOCK_BYTES = 4 << 20
+
+
+def slice_blocks(tensor: FloatArray, axis: int) -> list[Callable[[], FloatArray]]:
+    """Blocks of the unfolding along `axis`, in a fixed order, about 4 MB each.
+
+    Parameters
+    ----------
+    tensor : ndarray of float, any number of axes
+    axis : int
+        The axis whose slices become rows.
+
+    Returns
+    -------
+    list of functions without arguments
+        Each returns a new array of shape (n_slices, n_steps, n_inner) in C order. Together the last
+        two axes hold all entries of a slice, each once; the inner one is all axes of the tensor but
+        the first that is not `axis`.
+    """
+    rest = np.moveaxis(tensor, axis, 0)
+    if rest.ndim == 1:
+        rest = rest[:, None]
+    n_slices, n_steps = rest.shape[:2]
+    n_inner = int(np.prod(rest.shape[2:]))
+    step = max(1, _BLOCK_BYTES // (rest.itemsize * n_slices * n_inner))
+
+    def block(begin: int) -> FloatArray:
+        part = rest[:, begin : begin + step]
+        return np.array(part, order="C").reshape(n_slices, part.shape[1], n_inner)
+
+    return [lambda begin=begin: block(begin) for begin in range(0, n_steps, step)]  # type: ignore[misc]

@@ -1,0 +1,114 @@
+"""Earth mover's distance between the slices of a tensor, along trees on its other axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray
+from haarbor.engines.engine import L1Engine, engine_named
+from haarbor.errors import ShapeError, TreeError
+from haarbor.named_axes import axis_names, checked_tensor
+from haarbor.transport.exponents import exponent_by_axis
+from haarbor.transport.folder_means import FolderMeans
+from haarbor.trees.partition_tree import PartitionTree
+
+__all__ = ["require_tree_fits", "tree_emd"]
+
+
+def tree_emd(
+    X: npt.ArrayLike,
+    trees: Mapping[str, PartitionTree],
+    axes: Sequence[str] | None = None,
+    *,
+    alpha: float | Mapping[str, float] = 0.0,
+    beta: float | Mapping[str, float] = 1.0,
+    engine: str | L1Engine = "auto",
+) -> FloatArray:
+    r"""Tree distances between the slices along the one axis that has no tree.
+
+    Slices are compared by their means over products of folders of the other axes, coarse ones
+    and fine ones, so that moving weight within a folder costs less than moving it between folders.
+
+    Parameters
+    ----------
+    X : array_like of float, any number of axes from two
+        float64 is summed in float64; float16 and float32 in float32, block by block into float64.
+    trees : mapping of axis name to PartitionTree
+        One for every axis but one.
+    axes : sequence of str, optional
+        Axis names; ("query", "key") or ("query", "key", "head") if not given.
+    alpha, beta : float or mapping of axis name to float
+        Exponents of the folder weights below.
+    engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
+        Who sums.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n)
+        Symmetric, zero on the diagonal.
+
+    Raises
+    ------
+    ShapeError, DataError
+        If `X` is not a finite tensor with these axes.
+    TreeError
+        If not exactly one axis is without a tree, or a tree has another number of items.
+
+    Notes
+    -----
+    With :math:`m_F(a)` the mean of slice :math:`a` over a product :math:`F = F_1 \times \dots \times F_d`,
+
+    .. math:: d(a, b) = \sum_F |m_F(a) - m_F(b)| \prod_j (|F_j|/n_j)^{\beta_j} \, 2^{-\alpha_j \ell(F_j)}.
+
+    Half of :math:`n^2 \prod_j |T_j|` absolute differences, :math:`|T_j|` the number of distinct
+    folders; the means are formed and forgotten block by block.
+
+    Examples
+    --------
+    >>> halves = PartitionTree([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]])
+    >>> spikes = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
+    >>> tree_emd(spikes, {"key": halves})[0].tolist()  # a sibling is nearer than the other half
+    [0.0, 0.5, 1.0]
+    """
+    names = axis_names(axes, np.ndim(X))
+    without = [axis for axis in names if axis not in trees]
+    unknown = [axis for axis in trees if axis not in names]
+    if unknown:
+        raise TreeError(f"trees must be on the axes {names}; found one on {unknown[0]!r}.")
+    if len(without) != 1 or len(names) < 2:
+        raise TreeError(
+            f"exactly one of the axes {names} must be without a tree; found {len(without)} without. "
+            "Pass a tree for every axis but the one whose slices are compared."
+        )
+    tensor = checked_tensor(X, names)
+    for axis, tree in trees.items():
+        require_tree_fits(tree, axis, tensor.shape[names.index(axis)])
+    alphas = exponent_by_axis("alpha", _without(alpha, without[0]), list(trees))
+    betas = exponent_by_axis("beta", _without(beta, without[0]), list(trees))
+    means = FolderMeans(tensor, names)
+    exponents = {axis: (alphas[axis], betas[axis]) for axis in trees}
+    sums = means.l1_sums(without[0], trees, exponents, engine_named(engine))
+    return means.weighted_total(without[0], sums, trees, exponents)
+
+
+def require_tree_fits(tree: PartitionTree, axis: str, n_items: int) -> None:
+    """Raise unless `tree` is a partition tree on the items of `axis`."""
+    if not isinstance(tree, PartitionTree):
+        raise TreeError(
+            f"the tree of axis {axis!r} must be a PartitionTree; found {type(tree).__name__}. "
+            "Build one with PartitionTree.from_levels."
+        )
+    if tree.n_items != n_items:
+        raise ShapeError(
+            f"the tree of axis {axis!r} must have {n_items} items like the tensor; found {tree.n_items}."
+        )
+
+
+def _without(value: float | Mapping[str, float], axis: str) -> float | Mapping[str, float]:
+    # The settings of a whole questionnaire name every axis; the compared one needs none here.
+    if isinstance(value, Mapping):
+        return {name: number for name, number in value.items() if name != axis}
+    return value

@@ -1,0 +1,51 @@
+"""One door to the tree builders."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy.typing as npt
+
+from haarbor.errors import SettingError
+from haarbor.spectral.markov import markov_spectrum
+from haarbor.trees.binary import binary_tree
+from haarbor.trees.flexible import flexible_tree
+from haarbor.trees.partition_tree import PartitionTree
+
+__all__ = ["build_tree"]
+
+
+def build_tree(
+    affinity: npt.ArrayLike,
+    *,
+    tree: Literal["flexible", "binary"] = "flexible",
+    tree_constant: float = 1.0,
+    cut: Literal["zero", "balanced"] = "zero",
+) -> PartitionTree:
+    """Partition tree of the items of an affinity.
+
+    Parameters
+    ----------
+    affinity : array_like of float, shape (n, n)
+    tree : {"flexible", "binary"}, default "flexible"
+        From the leaves up (:func:`haarbor.flexible_tree`) or from the root down
+        (:func:`haarbor.binary_tree`).
+    tree_constant : float, default 1
+        For the flexible tree.
+    cut : {"zero", "balanced"}, default "zero"
+        For the binary tree.
+
+    Returns
+    -------
+    PartitionTree
+
+    Examples
+    --------
+    >>> build_tree([[1.0, 0.2], [0.2, 1.0]])
+    PartitionTree(2 items, 2 levels, 3 folders)
+    """
+    if tree == "flexible":
+        return flexible_tree(markov_spectrum(affinity), tree_constant)
+    if tree == "binary":
+        return binary_tree(affinity, cut=cut)
+    raise SettingError(f"tree must be 'flexible' or 'binary'; found {tree!r}.")

@@ -1,0 +1,74 @@
+"""Compiled steps of the flexible tree. Nothing here checks its input."""
+
+import numpy as np
+from numba import njit
+
+__all__ = ["folder_distances", "greedy_joins"]
+
+
+@njit(nogil=True, cache=True)
+def folder_distances(coordinates, folder, n_folders):
+    """Mean Euclidean distance between the items of every two folders, zeros on the diagonal."""
+    n_items, n_coordinates = coordinates.shape
+    size = np.zeros(n_folders, np.int64)
+    means = np.zeros((n_folders, n_folders))
+    for i in range(n_items):
+        size[folder[i]] += 1
+        mine = coordinates[i]
+        for j in range(i):
+            yours = coordinates[j]
+            square = 0.0
+            for c in range(n_coordinates):
+                square += (mine[c] - yours[c]) ** 2
+            # Always into the lower triangle: each pair of folders has one sum.
+            low, high = min(folder[i], folder[j]), max(folder[i], folder[j])
+            means[high, low] += np.sqrt(square)
+    for f in range(n_folders):
+        means[f, f] = 0.0
+        for g in range(f):
+            means[f, g] /= size[f] * size[g]
+            means[g, f] = means[f, g]
+    return means
+
+
+@njit(nogil=True, cache=True)
+def greedy_joins(distances, threshold, penalty):
+    """Cluster of each folder after one round of joins.
+
+    `distances` is (m, m) with infinity on the diagonal and is used up. A row proposes its nearest
+    folder, nearest proposals first; a folder that has joined no longer proposes but can be
+    proposed to, and large clusters must be much nearer than `penalty` to grow.
+    """
+    m = distances.shape[0]
+    cluster = np.arange(m)
+    size = np.ones(m, np.int64)
+    retired = np.zeros(m, np.bool_)
+    nearest = np.empty(m, np.int64)
+    for row in range(m):
+        nearest[row] = np.argmin(distances[row])
+    joined = False
+    while True:
+        proposer = -1
+        best = np.inf
+        for row in range(m):
+            if not retired[row]:
+                d = distances[row, nearest[row]]
+                # The first row wins a tie, an infinite one included.
+                if proposer < 0 or d < best:
+                    proposer, best = row, d
+        if proposer < 0 or (joined and best >= threshold):
+            return cluster
+        target = nearest[proposer]
+        mine, yours = cluster[proposer], cluster[target]
+        both_single = size[mine] == 1 and size[yours] == 1
+        if both_single or best < penalty * 2.0 ** (1.0 - size[mine] * size[yours]):
+            # Only a folder that never joined proposes, so `mine` holds the proposer alone.
+            cluster[proposer] = yours
+            size[yours] += 1
+            size[mine] = 0
+            retired[proposer] = True
+            retired[target] = True
+            joined = True
+        else:
+            distances[proposer, target] = np.inf
+            nearest[proposer] = np.argmin(distances[proposer])

@@ -1,0 +1,349 @@
+"""Partition tree: nested partitions of n items, from the root folder to the singletons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.errors import TreeError
+from haarbor.trees.pruned_tree import PrunedTree, pruned_tree
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["PartitionTree"]
+
+
+class PartitionTree:
+    r"""Nested partitions of ``n`` items, each level refining the one above.
+
+    Level 0 is one folder with all items, the last level is the singletons, and every level is a
+    full partition: a folder that does not split is carried down as an only child. Folders are
+    numbered within a level by their smallest item, so two trees with the same partitions hold
+    the same arrays and compare equal whatever numbers they were built from.
+
+    Parameters
+    ----------
+    levels : array_like of int, shape (n_levels, n)
+        ``levels[l, i]`` is the folder of item ``i`` at level ``l``. Folder numbers are arbitrary.
+
+    Raises
+    ------
+    TreeError
+        If level 0 has several folders, the last level has a folder of several items, or a folder
+        holds items that are apart in the level above.
+
+    Notes
+    -----
+    All arrays are flat and read-only. Folders of all levels have one running number: level by
+    level, within a level by smallest item.
+
+    Examples
+    --------
+    >>> tree = PartitionTree([[0, 0, 0, 0], [5, 5, 2, 2], [0, 1, 2, 3]])
+    >>> tree.levels.tolist()
+    [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]]
+    >>> tree.sizes.tolist()
+    [4, 2, 2, 1, 1, 1, 1]
+    >>> tree.parents.tolist()
+    [-1, 0, 0, 1, 1, 2, 2]
+    """
+
+    __slots__ = ("_child_offsets", "_children", "_levels", "_offsets", "_parents", "_pruned", "_sizes")
+
+    _levels: IntArray
+    _offsets: IntArray
+    _sizes: IntArray
+    _parents: IntArray
+    _children: IntArray
+    _child_offsets: IntArray
+    _pruned: PrunedTree
+
+    def __init__(self, levels: npt.ArrayLike) -> None:
+        numbered = _canonical_levels(levels)
+        n_levels = numbered.shape[0]
+        folders_per_level = numbered.max(axis=1) + 1
+        offsets = np.concatenate([[0], np.cumsum(folders_per_level)]).astype(np.int64)
+        running = numbered + offsets[:-1, None]
+        sizes = np.bincount(running.ravel(), minlength=int(offsets[-1]))
+        parents = np.full(int(offsets[-1]), -1, dtype=np.int64)
+        for level in range(1, n_levels):
+            parents[running[level]] = running[level - 1]
+        # Stable sort: children stand in the order of their smallest item.
+        children = np.argsort(parents[1:], kind="stable") + 1
+        child_counts = np.bincount(parents[1:], minlength=int(offsets[-1]))
+        child_offsets = np.concatenate([[0], np.cumsum(child_counts)])
+        set_field = object.__setattr__
+        set_field(self, "_levels", frozen(numbered))
+        set_field(self, "_offsets", frozen(offsets))
+        set_field(self, "_sizes", frozen(sizes))
+        set_field(self, "_parents", frozen(parents))
+        set_field(self, "_children", frozen(children))
+        set_field(self, "_child_offsets", frozen(child_offsets))
+        set_field(self, "_pruned", pruned_tree(numbered, offsets, sizes, parents))
+
+    @classmethod
+    def from_levels(cls, levels: npt.ArrayLike) -> PartitionTree:
+        """Tree from its partitions; the same as calling the class.
+
+        Examples
+        --------
+        >>> PartitionTree.from_levels([[7, 7], [1, 0]])
+        PartitionTree(2 items, 2 levels, 3 folders)
+        """
+        return cls(levels)
+
+    @classmethod
+    def from_linkage(cls, linkage: npt.ArrayLike) -> PartitionTree:
+        """Tree of a scipy linkage matrix; see :func:`haarbor.trees.linkage.levels_of_linkage`.
+
+        Examples
+        --------
+        >>> tree = PartitionTree.from_linkage([[0, 2, 0.1, 2], [1, 3, 0.5, 3]])
+        >>> tree.levels.tolist()
+        [[0, 0, 0], [0, 1, 0], [0, 1, 2]]
+        """
+        from haarbor.trees.linkage import levels_of_linkage
+
+        return cls(levels_of_linkage(linkage))
+
+    @classmethod
+    def from_json(cls, text: str) -> PartitionTree:
+        """Tree from the text :meth:`to_json` wrote."""
+        from haarbor.trees.export import levels_from_json
+
+        return cls(levels_from_json(text))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a PartitionTree cannot be changed; {name!r} was to be set.")
+
+    def __reduce__(self) -> tuple[type[PartitionTree], tuple[IntArray]]:
+        return (PartitionTree, (self._levels,))
+
+    @property
+    def levels(self) -> IntArray:
+        """Folder of each item at each level, shape (n_levels, n_items)."""
+        return self._levels
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, the leaves."""
+        return int(self._levels.shape[1])
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels, root and singletons included."""
+        return int(self._levels.shape[0])
+
+    @property
+    def n_folders(self) -> int:
+        """Number of folders over all levels, carried-down copies included."""
+        return int(self._offsets[-1])
+
+    @property
+    def level_offsets(self) -> IntArray:
+        """Running number of the first folder of each level, shape (n_levels + 1,)."""
+        return self._offsets
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of items of each folder, shape (n_folders,)."""
+        return self._sizes
+
+    @property
+    def parents(self) -> IntArray:
+        """Running number of each folder's parent, -1 for the root, shape (n_folders,)."""
+        return self._parents
+
+    @property
+    def pruned(self) -> PrunedTree:
+        """The tree without carried-down copies: every folder once, every branching real."""
+        return self._pruned
+
+    def children(self, folder: int) -> IntArray:
+        """Running numbers of a folder's children, by smallest item.
+
+        Examples
+        --------
+        >>> PartitionTree([[0, 0, 0], [0, 1, 0], [0, 1, 2]]).children(0).tolist()
+        [1, 2]
+        """
+        self._require_folder(folder)
+        return self._children[self._child_offsets[folder] : self._child_offsets[folder + 1]]
+
+    def items(self, folder: int) -> IntArray:
+        """Items of a folder, increasing.
+
+        Examples
+        --------
+        >>> PartitionTree([[0, 0, 0], [0, 1, 0], [0, 1, 2]]).items(1).tolist()
+        [0, 2]
+        """
+        self._require_folder(folder)
+        level = int(np.searchsorted(self._offsets, folder, side="right")) - 1
+        return np.flatnonzero(self._levels[level] == folder - self._offsets[level])
+
+    def level_of(self, folder: int) -> int:
+        """Level a folder stands on; the root's is 0."""
+        self._require_folder(folder)
+        return int(np.searchsorted(self._offsets, folder, side="right")) - 1
+
+    def folders(self, level: int) -> tuple[IntArray, ...]:
+        """Partition at a level: one array of items a folder; negative levels count from the leaves.
+
+        Examples
+        --------
+        >>> [f.tolist() for f in PartitionTree([[0, 0, 0], [0, 1, 0], [0, 1, 2]]).folders(1)]
+        [[0, 2], [1]]
+        """
+        if not -self.n_levels <= level < self.n_levels:
+            raise TreeError(
+                f"level must lie in 0..{self.n_levels - 1}; found {level}. The tree has "
+                f"{self.n_levels} levels."
+            )
+        row = self._levels[level]
+        order = np.argsort(row, kind="stable")
+        return tuple(np.split(order, np.cumsum(np.bincount(row))[:-1]))
+
+    def __iter__(self) -> Iterator[tuple[IntArray, ...]]:
+        """Partitions from the root down."""
+        return (self.folders(level) for level in range(self.n_levels))
+
+    def weights(self, alpha: float = 0.0, beta: float = 1.0) -> FloatArray:
+        r"""Weight of each folder in the tree distance, shape (n_folders,).
+
+        .. math:: w(F) = (|F|/n)^\beta \, 2^{-\alpha \ell}
+        """
+        level = np.repeat(np.arange(self.n_levels), np.diff(self._offsets))
+        size_part: FloatArray = (self._sizes / self.n_items) ** float(beta)
+        level_part: FloatArray = 2.0 ** (-float(alpha) * level)
+        return size_part * level_part
+
+    def leaf_order(self, scores: npt.ArrayLike | None = None) -> IntArray:
+        """Items in tree order, folders kept together.
+
+        Parameters
+        ----------
+        scores : array_like of float, shape (n_items,), optional
+            Children of every folder are ordered by their mean score, so that neighbouring leaves
+            are alike across folder borders too; without it, by smallest item.
+
+        Returns
+        -------
+        ndarray of int, shape (n_items,)
+
+        Examples
+        --------
+        >>> tree = PartitionTree([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]])
+        >>> tree.leaf_order([3, 4, 2, 1]).tolist()
+        [3, 2, 0, 1]
+        """
+        n_items = self.n_items
+        if scores is None:
+            keys: list[FloatArray | IntArray] = list(self._levels[::-1])
+            return np.lexsort(keys)
+        values: FloatArray = np.asarray(scores, dtype=np.float64)
+        if values.shape != (n_items,):
+            raise TreeError(f"scores must hold one value an item, shape ({n_items},); found {values.shape}.")
+        # Sort by (mean at level 1, folder, mean at level 2, folder, ...): lexsort wants the last
+        # key first, and the folder number keeps equal means apart.
+        keys = []
+        for row in self._levels[::-1]:
+            keys.append(row)
+            keys.append((np.bincount(row, weights=values) / np.bincount(row))[row])
+        return np.lexsort(keys)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when every level is the same partition."""
+        if not isinstance(other, PartitionTree):
+            return NotImplemented
+        return np.array_equal(self._levels, other._levels)
+
+    def __hash__(self) -> int:
+        return hash((self._levels.shape, self._levels.tobytes()))
+
+    def __len__(self) -> int:
+        """Number of levels."""
+        return self.n_levels
+
+    def __repr__(self) -> str:
+        return f"PartitionTree({self.n_items} items, {self.n_levels} levels, {self.n_folders} folders)"
+
+    def render(self, labels: Sequence[str] | None = None, *, max_lines: int = 200) -> str:
+        """Drawing in text, one line a folder; see :func:`haarbor.trees.export.text_drawing`."""
+        from haarbor.trees.export import text_drawing
+
+        return text_drawing(self, labels, max_lines=max_lines)
+
+    def to_newick(self, labels: Sequence[str] | None = None) -> str:
+        """Newick text, readable by phylogenetics tools."""
+        from haarbor.trees.export import newick
+
+        return newick(self, labels)
+
+    def to_json(self) -> str:
+        """JSON text from which :meth:`from_json` restores the tree."""
+        from haarbor.trees.export import json_text
+
+        return json_text(self)
+
+    def to_networkx(self) -> networkx.DiGraph[Any]:
+        """Directed graph of the pruned tree, edges from parent to child (needs networkx)."""
+        from haarbor.trees.export import networkx_graph
+
+        return networkx_graph(self)
+
+    def _require_folder(self, folder: int) -> None:
+        if not 0 <= folder < self.n_folders:
+            raise TreeError(
+                f"folder must lie in 0..{self.n_folders - 1}; found {folder}. "
+                f"The tree has {self.n_folders} folders."
+            )
+
+
+def _canonical_levels(levels: npt.ArrayLike) -> IntArray:
+    try:
+        raw: npt.NDArray[Any] = np.asarray(levels)
+    except ValueError as error:
+        raise TreeError(f"levels must be a rectangle of folder numbers; {error}.") from None
+    if raw.ndim != 2 or 0 in raw.shape:
+        raise TreeError(f"levels must have shape (n_levels, n_items), neither zero; found shape {raw.shape}.")
+    if raw.dtype.kind not in "iu":
+        raise TreeError(
+            f"levels must hold folder numbers, integers; found dtype {raw.dtype}. Round them first."
+        )
+    n_levels, n_items = raw.shape
+    numbered = np.empty((n_levels, n_items), dtype=np.int64)
+    for level in range(n_levels):
+        _, first_item, folder = np.unique(raw[level], return_index=True, return_inverse=True)
+        rank = np.empty(first_item.size, dtype=np.int64)
+        rank[np.argsort(first_item)] = np.arange(first_item.size)
+        numbered[level] = rank[folder]
+    if numbered[0].any():
+        stray = int(np.argmax(numbered[0] != 0))
+        raise TreeError(
+            f"level 0 must be one folder with all items; items 0 and {stray} are apart. "
+            "Put a row of zeros on top."
+        )
+    if numbered[-1, -1] != n_items - 1:
+        shared = int(np.argmin(numbered[-1] == np.arange(n_items)))
+        raise TreeError(
+            f"the last level must be the singletons; item {shared} shares its folder with item "
+            f"{int(numbered[-1, shared])}. Append the row arange({n_items})."
+        )
+    for level in range(1, n_levels):
+        parent = np.empty(n_items, dtype=np.int64)
+        parent[numbered[level][::-1]] = numbered[level - 1][::-1]
+        crossing = parent[numbered[level]] != numbered[level - 1]
+        if crossing.any():
+            item = int(np.argmax(crossing))
+            partner = int(np.argmax(numbered[level] == numbered[level, item]))
+            raise TreeError(
+                f"every level must refine the one above; items {partner} and {item} share a folder "
+                f"at level {level} but not at level {level - 1}. Order the rows from the root down."
+            )
+    return numbered

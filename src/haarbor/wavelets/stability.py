@@ -1,0 +1,140 @@
+"""How much a ranking of heads depends on the batch it was made on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.errors import DataError, SettingError, ShapeError
+
+__all__ = ["RankingStability", "ranking_stability"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RankingStability:
+    """Agreement of the rankings of ``n_heads`` heads over ``n_batches`` batches."""
+
+    top_counts: IntArray
+    """How many batches put each head in their top set, shape (n_heads,)."""
+    bottom_counts: IntArray
+    """How many batches put each head in their bottom set, shape (n_heads,)."""
+    top_jaccard: FloatArray
+    """Overlap of the top sets of every two batches, shape (n_batches, n_batches)."""
+    bottom_jaccard: FloatArray
+    """Overlap of the bottom sets of every two batches, shape (n_batches, n_batches)."""
+    kendall_tau: FloatArray
+    """Rank correlation of every two batches, shape (n_batches, n_batches); NaN where all scores tie."""
+    set_size: int
+    """Heads in each top and bottom set."""
+    fraction: float
+
+    @property
+    def n_batches(self) -> int:
+        """Number of batches."""
+        return int(self.kendall_tau.shape[0])
+
+    @property
+    def mean_kendall_tau(self) -> float:
+        """Mean over pairs of different batches; NaN for a single batch."""
+        return _mean_over_pairs(self.kendall_tau)
+
+    @property
+    def mean_top_jaccard(self) -> float:
+        """Mean over pairs of different batches; NaN for a single batch."""
+        return _mean_over_pairs(self.top_jaccard)
+
+    @property
+    def mean_bottom_jaccard(self) -> float:
+        """Mean over pairs of different batches; NaN for a single batch."""
+        return _mean_over_pairs(self.bottom_jaccard)
+
+    def __repr__(self) -> str:
+        return (
+            f"RankingStability({self.top_counts.size} heads, {self.n_batches} batches, "
+            f"mean tau {self.mean_kendall_tau:.3f})"
+        )
+
+
+def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingStability:
+    """Agreement of the head rankings of several batches.
+
+    Each batch ranks the heads by score; its top set is the `fraction` of heads that score
+    highest, its bottom set those that score lowest (rounded up, ties to the first head).
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (n_batches, n_heads)
+    fraction : float, default 0.1
+        Between 0 and 1.
+
+    Returns
+    -------
+    RankingStability
+
+    Raises
+    ------
+    ShapeError, DataError, SettingError
+        If the scores are not a finite matrix or the fraction is not between 0 and 1.
+
+    Examples
+    --------
+    >>> found = ranking_stability([[1, 2, 3, 4], [1, 3, 2, 4]], fraction=0.25)
+    >>> found.top_counts.tolist(), found.bottom_counts.tolist()
+    ([0, 0, 0, 2], [2, 0, 0, 0])
+    >>> round(found.mean_kendall_tau, 4)
+    0.6667
+    """
+    from scipy.stats import kendalltau
+
+    table: FloatArray = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2 or 0 in table.shape:
+        raise ShapeError(f"scores must have shape (n_batches, n_heads); found {table.shape}.")
+    if not np.isfinite(table).all():
+        batch, head = np.argwhere(~np.isfinite(table))[0]
+        raise DataError(f"scores must be finite; batch {batch}, head {head} is {table[batch, head]}.")
+    if not 0 < fraction <= 1:
+        raise SettingError(f"fraction must lie between 0 and 1; found {fraction}.")
+    n_batches, n_heads = table.shape
+    # A hair below, so that 0.1 * 130 is 13 and not 14.
+    set_size = max(1, int(np.ceil(fraction * n_heads - 1e-9)))
+    top = _membership(-table, set_size)
+    bottom = _membership(table, set_size)
+    tau = np.eye(n_batches)
+    for i in range(n_batches):
+        for j in range(n_batches):
+            constant = np.ptp(table[i]) == 0 or np.ptp(table[j]) == 0
+            if constant or n_heads < 2:
+                tau[i, j] = np.nan
+            elif i < j:
+                tau[i, j] = tau[j, i] = kendalltau(table[i], table[j]).statistic
+    return RankingStability(
+        top_counts=frozen(top.sum(axis=0)),
+        bottom_counts=frozen(bottom.sum(axis=0)),
+        top_jaccard=frozen(_jaccard(top)),
+        bottom_jaccard=frozen(_jaccard(bottom)),
+        kendall_tau=frozen(tau),
+        set_size=set_size,
+        fraction=float(fraction),
+    )
+
+
+def _membership(keys: FloatArray, set_size: int) -> IntArray:
+    order = np.argsort(keys, axis=1, kind="stable")[:, :set_size]
+    member = np.zeros(keys.shape, dtype=np.int64)
+    np.put_along_axis(member, order, 1, axis=1)
+    return member
+
+
+def _jaccard(member: IntArray) -> FloatArray:
+    shared = member @ member.T
+    size = member.sum(axis=1)
+    overlap: FloatArray = shared / (size[:, None] + size[None, :] - shared)
+    return overlap
+
+
+def _mean_over_pairs(matrix: FloatArray) -> float:
+    pairs = matrix[np.triu_indices(matrix.shape[0], 1)]
+    return float(pairs.mean()) if pairs.size else float("nan")
