@@ -158,7 +158,8 @@ def _scores(kind: str, knobs: FloatArray, position: IntArray, topics: IntArray) 
         after[:, 0] = 0.0
         return strength * after
     if kind == "sink":
-        return (strength + 2.0) * (position[None, :] == 0) + width * same
+        first: FloatArray = (position == 0).astype(np.float64)
+        return (strength + 2.0) * first[None, :] + width * same
     faint: FloatArray = 0.5 * float(knobs[0]) * same - 0.2 * width * np.abs(lag) / position.size
     return faint
 

@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from typing import TypeVar
 
 from haarbor.errors import SettingError
@@ -28,6 +29,12 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+@lru_cache(maxsize=4)
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """Threads kept from call to call; `process` in the key, because they do not survive a fork."""
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"haarbor-{process}")
+
+
 def ordered_results(
     work: Callable[[_Task], _Result], tasks: Iterable[_Task], threads: int
 ) -> Iterator[_Result]:
@@ -39,15 +46,15 @@ def ordered_results(
     if threads == 1:
         yield from map(work, tasks)
         return
-    with ThreadPoolExecutor(threads, thread_name_prefix="haarbor") as pool:
-        pending: deque[Future[_Result]] = deque()
-        try:
-            for task in tasks:
-                pending.append(pool.submit(work, task))
-                if len(pending) >= 2 * threads:
-                    yield pending.popleft().result()
-            while pending:
+    pool = _pool(threads, os.getpid())
+    pending: deque[Future[_Result]] = deque()
+    try:
+        for task in tasks:
+            pending.append(pool.submit(work, task))
+            if len(pending) >= 2 * threads:
                 yield pending.popleft().result()
-        finally:
-            for future in pending:
-                future.cancel()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        for future in pending:
+            future.cancel()

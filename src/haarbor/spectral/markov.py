@@ -136,16 +136,12 @@ def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
 
 @cache
 def _blas() -> ThreadpoolController:
-    # Looking for the libraries takes longer than a small eigenproblem; scipy's must be loaded.
-    import scipy.linalg  # noqa: F401
+    # Looking for the libraries takes longer than a small eigenproblem.
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def _eigenpairs(symmetric: FloatArray) -> tuple[FloatArray, FloatArray]:
-    from scipy.linalg import eigh
-
     with _BLAS_LIMIT, _blas().limit(limits=1, user_api="blas"):
-        values, vectors = eigh(symmetric, overwrite_a=True, check_finite=False, driver="evd")
-    return values, vectors
+        return np.linalg.eigh(symmetric)

@@ -10,11 +10,11 @@ from haarbor.array_types import FloatArray
 
 __all__ = ["slice_blocks"]
 
-_BLOCK_BYTES = 4 << 20
+_BLOCK_BYTES = 1 << 20
 
 
 def slice_blocks(tensor: FloatArray, axis: int) -> list[Callable[[], FloatArray]]:
-    """Blocks of the unfolding along `axis`, in a fixed order, about 4 MB each.
+    """Blocks of the unfolding along `axis`, in a fixed order, about 1 MB each.
 
     Parameters
     ----------
