@@ -62,7 +62,8 @@ def peak_memory(dtype):
     code = (
         "import re, sys; sys.path.insert(0, sys.argv[1]); import haarbor as hb;"
         "from attention_tensor import attention_tensor; X = attention_tensor().astype(sys.argv[2]);"
-        "status = lambda key: 1.024e-3 * int(re.search(key + r':\\s+(\\d+)', open('/proc/self/status').read())[1]);"
+        "text = lambda: open('/proc/self/status').read();"
+        "status = lambda key: 1.024e-3 * int(re.search(key + r':\\s+(\\d+)', text())[1]);"
         "before = status('VmRSS'); hb.organize(X, refine='published'); print(before, status('VmHWM'))"
     )
     command = [sys.executable, "-c", code, str(Path(__file__).parent), dtype]
@@ -98,9 +99,8 @@ def main():
         ("latest", "organize() (refine='latest'), float64"),
     ):
         median = statistics.median(ours[name])
-        print(
-            f"{label}: median {median:.3f} s, best {min(ours[name]):.3f} s, {program / median:.1f} times faster"
-        )
+        ratio = program / median
+        print(f"{label}: median {median:.3f} s, best {min(ours[name]):.3f} s, {ratio:.1f} times faster")
     trees = organised.trees
     heads = statistics.median(seconds(lambda: hb.head_entropy(X, trees)) for _ in range(RUNS))
     network = statistics.median(seconds(lambda: hb.network_entropy(X, trees)) for _ in range(RUNS))

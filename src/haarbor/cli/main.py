@@ -1,4 +1,4 @@
-"""The haarbor command."""
+"""The haarbor command and what all its commands share."""
 
 from __future__ import annotations
 
@@ -6,15 +6,42 @@ import sys
 
 import typer
 
+from haarbor import __version__
+from haarbor.cli.demo import demo
 from haarbor.errors import HaarborError
 
-__all__ = ["main"]
+__all__ = ["app", "main"]
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    name="haarbor",
+    help="Trees on the queries, keys and heads of a transformer's attention: organise, score, draw.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"haarbor {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Trees on the queries, keys and heads of a transformer's attention: organise, score, draw."""
+
+
+app.command()(demo)
 
 
 def main() -> None:
-    """Run the command line; bad input or data is one line on stderr and exit code 1."""
+    """Run the command line; bad input or data is one line on stderr and exit code 1, wrong usage 2."""
     try:
         app()
     except HaarborError as error:

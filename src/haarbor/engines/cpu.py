@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from haarbor.array_types import FloatArray, IntArray
+from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.engines.engine import FeatureBlock
 from haarbor.engines.worker_threads import ordered_results, usable_cores
 from haarbor.errors import SettingError
@@ -32,28 +33,35 @@ class CpuEngine:
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise SettingError(f"threads must be a whole number from 1; found {threads!r}.")
         self.threads = usable_cores() if threads is None else threads
+        self._buffers = threading.local()
 
     @property
     def name(self) -> str:
         """Short name for settings and logs."""
         return "cpu"
 
+    def __reduce__(self) -> tuple[type[CpuEngine], tuple[int]]:
+        # Buffers stay behind: an engine sent to another process makes its own.
+        return (CpuEngine, (self.threads,))
+
     def __repr__(self) -> str:
         return f"CpuEngine(threads={self.threads})"
+
+    def _buffer(self, size: int, dtype: np.dtype[Any]) -> FloatArray:
+        # One buffer a thread for all its blocks: fresh memory would cost as much as the sums.
+        n_bytes = size * dtype.itemsize
+        if getattr(self._buffers, "bytes", np.empty(0, np.uint8)).size < n_bytes:
+            self._buffers.bytes = np.empty(n_bytes, np.uint8)
+        whole: AnyArray = self._buffers.bytes
+        return whole[:n_bytes].view(dtype)
 
     def l1_sums(self, blocks: Sequence[FeatureBlock], n_items: int, n_targets: int) -> FloatArray:
         """L1 distances between rows, summed over all blocks; see `L1Engine.l1_sums`."""
         from haarbor.engines.pairwise_kernels import add_l1
 
-        widest = max((int(block.section_ends[-1]) for block in blocks), default=0)
-        # One buffer a thread for all its blocks: fresh memory would cost as much as the sums.
-        buffers = threading.local()
-
         def partial(block: FeatureBlock) -> tuple[IntArray, FloatArray]:
             ends = block.section_ends
-            if not hasattr(buffers, "flat"):
-                buffers.flat = np.empty(n_items * widest, block.dtype)
-            rows = buffers.flat[: n_items * ends[-1]].reshape(n_items, ends[-1])
+            rows = self._buffer(n_items * int(ends[-1]), block.dtype).reshape(n_items, -1)
             block.write_means(rows)
             distances = np.zeros((ends.size, n_items, n_items))
             add_l1(rows, ends, distances)

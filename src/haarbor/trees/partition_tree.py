@@ -257,6 +257,27 @@ class PartitionTree:
             keys.append((np.bincount(row, weights=values) / np.bincount(row))[row])
         return np.lexsort(keys)
 
+    def permuted(self, order: npt.ArrayLike) -> PartitionTree:
+        """Tree in which item ``i`` stands where item ``order[i]`` stood.
+
+        Parameters
+        ----------
+        order : array_like of int, shape (n_items,)
+            A permutation; a random one makes a control with the same folder sizes.
+
+        Examples
+        --------
+        >>> PartitionTree([[0, 0, 0], [0, 0, 1], [0, 1, 2]]).permuted([2, 0, 1]).levels.tolist()
+        [[0, 0, 0], [0, 1, 1], [0, 1, 2]]
+        """
+        places: npt.NDArray[Any] = np.asarray(order)
+        if not np.array_equal(np.sort(places, axis=None), np.arange(self.n_items)) or places.ndim != 1:
+            raise TreeError(
+                f"order must be a permutation of 0..{self.n_items - 1}; found shape {places.shape}. "
+                "Pass each item once."
+            )
+        return PartitionTree(self._levels[:, places])
+
     def __eq__(self, other: object) -> bool:
         """Equal when every level is the same partition."""
         if not isinstance(other, PartitionTree):
