@@ -78,7 +78,7 @@ def _print(results: DemoResults, seconds: float, written: list[Path]) -> None:
     console.print(groups)
     ranking = Table(
         title="Heads by Haar entropy H400, mean over batches",
-        caption="± ties: what another order of tied functions could change; finer: share of the\n"
+        caption="± ties: what another order of tied functions could change; finer: share of the "
         "l1 norm at finer scales; top, bottom: batches that rank the head in their 10 %.",
         title_justify="left",
         caption_justify="left",

@@ -1,0 +1,76 @@
+"""Colour limits that a few extreme entries cannot stretch."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from matplotlib.colors import LogNorm, Normalize
+
+from haarbor.array_types import FloatArray
+from haarbor.errors import DataError, SettingError
+
+__all__ = ["extend_of", "robust_norm"]
+
+Extend = Literal["neither", "both", "min", "max"]
+
+
+def robust_norm(
+    values: FloatArray, quantiles: tuple[float, float], scale: Literal["linear", "log"] = "linear"
+) -> Normalize:
+    """Colour scale from one quantile of the finite `values` to another.
+
+    Parameters
+    ----------
+    values : ndarray of float
+        NaN counts as absent; on a logarithmic scale so does zero.
+    quantiles : tuple of two floats
+        Increasing, between 0 and 1.
+    scale : {"linear", "log"}
+
+    Returns
+    -------
+    matplotlib.colors.Normalize
+
+    Raises
+    ------
+    SettingError
+        If the quantiles are not increasing in 0..1, or the scale is another one.
+    DataError
+        If nothing is left to scale by, or a logarithm is asked of negative values.
+    """
+    if scale not in ("linear", "log"):
+        raise SettingError(f"scale must be 'linear' or 'log'; found {scale!r}.")
+    if len(quantiles) != 2 or not 0 <= quantiles[0] < quantiles[1] <= 1:
+        raise SettingError(f"quantiles must be two increasing numbers in 0..1; found {quantiles}.")
+    present = values[np.isfinite(values)]
+    if scale == "log":
+        if (present < 0).any():
+            raise DataError(
+                f"a logarithmic scale needs non-negative entries; found {present.min():.3g}. "
+                "Use scale='linear' for logits."
+            )
+        present = present[present > 0]
+    if not present.size:
+        raise DataError("there must be an entry to show; every entry is masked, NaN or zero.")
+    low, high = np.quantile(present, quantiles)
+    if low == high:
+        low, high = present.min(), present.max()
+    if scale == "log":
+        return LogNorm(low, high) if low < high else LogNorm(low / 2, high * 2)
+    if low == high:
+        half = max(abs(float(low)), 1e-12) / 2
+        low, high = low - half, high + half
+    return Normalize(float(low), float(high))
+
+
+def extend_of(values: FloatArray, norm: Normalize) -> Extend:
+    """On which sides of a colour bar there are values beyond its ends."""
+    if norm.vmin is None or norm.vmax is None:
+        return "neither"
+    present = values[np.isfinite(values)]
+    if isinstance(norm, LogNorm):
+        present = present[present > 0]
+    slack = 1e-9 * (norm.vmax - norm.vmin)
+    below, above = bool((present < norm.vmin - slack).any()), bool((present > norm.vmax + slack).any())
+    return "both" if below and above else "min" if below else "max" if above else "neither"

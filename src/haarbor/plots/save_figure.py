@@ -1,0 +1,55 @@
+"""Figures on disk, the same bytes for the same figure."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from haarbor.errors import SettingError
+from haarbor.plots.style import house_style
+
+__all__ = ["save_figure"]
+
+# Dates would make every file a new one.
+_WITHOUT_DATE: dict[str, dict[str, Any]] = {
+    ".pdf": {"CreationDate": None},
+    ".png": {},
+    ".svg": {"Date": None},
+}
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as PNG (200 dots an inch), SVG or PDF, by the ending of `path`.
+
+    The same figure gives the same bytes with the same matplotlib: no dates, no random names.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    path : str or path
+        Ends in .png, .svg or .pdf; its folder exists. A file that is there is replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        Where it was written.
+
+    Raises
+    ------
+    SettingError
+        If the ending is another one, or there is no such folder.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in _WITHOUT_DATE:
+        raise SettingError(
+            f"a figure is written as .png, .svg or .pdf; found {target.name!r}. Change the ending."
+        )
+    if not target.parent.is_dir():
+        raise SettingError(f"the folder of a figure must exist; there is no {target.parent}. Make it first.")
+    with house_style():
+        figure.savefig(target, format=suffix[1:], metadata=_WITHOUT_DATE[suffix])
+    return target
