@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Fast tests by default; with CI set, all of them.
 MARKS := $(if $(CI),,not slow)
 
@@ -31,7 +32,11 @@ bench: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Haarbor needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Run make PYTHON=python3.11.")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) -c constraints.txt -e '.[dev]'
+	# timm asks for torchvision, which would have to match torch to the build: timm comes alone, and
+	# torchvision beside the environment, for the tests of timm that know how to import it.
+	$(PIP) -c constraints.txt --no-deps timm
+	$(PIP) -c constraints.txt --no-deps --upgrade --target $(VENV)/torchvision torchvision
 	touch $(READY)
 
 clean:

@@ -7,21 +7,31 @@
 6
 """
 
+from typing import TYPE_CHECKING, Any
+
 from haarbor import datasets
 from haarbor.engines import CpuEngine, L1Engine
 from haarbor.errors import (
     AffinityError,
     AffinityWarning,
-    ConvergenceWarning,
+    CaptureError,
     DataError,
     EngineError,
     HaarborError,
     HaarborWarning,
     SettingError,
     ShapeError,
+    StoreError,
     TreeError,
 )
-from haarbor.questionnaire import Convergence, Organization, QuestionnaireSettings, organize
+from haarbor.questionnaire import (
+    Consensus,
+    Convergence,
+    Organization,
+    QuestionnaireSettings,
+    consensus,
+    organize,
+)
 from haarbor.spectral import (
     DiffusionMap,
     MarkovSpectrum,
@@ -58,13 +68,21 @@ from haarbor.wavelets import (
     sorted_coefficients,
 )
 
+if TYPE_CHECKING:
+    from haarbor.capturing import capture
+    from haarbor.store import open_run
+
 __version__ = "0.1.0"
+
+# Names whose modules load torch or zarr: looked up when they are first used.
+_LATE = {"capture": "haarbor.capturing", "open_run": "haarbor.store"}
 
 __all__ = [
     "AffinityError",
     "AffinityWarning",
+    "CaptureError",
+    "Consensus",
     "Convergence",
-    "ConvergenceWarning",
     "CpuEngine",
     "DataError",
     "DiffusionMap",
@@ -83,10 +101,13 @@ __all__ = [
     "RankingStability",
     "SettingError",
     "ShapeError",
+    "StoreError",
     "TreeError",
     "__version__",
     "binary_tree",
     "build_tree",
+    "capture",
+    "consensus",
     "cosine_affinity",
     "datasets",
     "diffusion_map",
@@ -101,6 +122,7 @@ __all__ = [
     "inverse_haar_transform",
     "markov_spectrum",
     "network_entropy",
+    "open_run",
     "organize",
     "partition_distance",
     "ranking_stability",
@@ -109,3 +131,17 @@ __all__ = [
     "tree_distances",
     "tree_emd",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module 'haarbor' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_LATE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})

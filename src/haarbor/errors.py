@@ -6,11 +6,12 @@ HaarborError
  ├─ SettingError      (ValueError)    an option has a value that is not offered
  ├─ TreeError         (ValueError)    an array is not a partition tree, or the tree does not fit
  ├─ AffinityError     (ValueError)    an affinity matrix breaks what a Markov chain needs
- └─ EngineError       (RuntimeError)  the engine asked for cannot run here
+ ├─ EngineError       (RuntimeError)  the engine asked for cannot run here
+ ├─ CaptureError      (RuntimeError)  a model's attention cannot be recorded as asked
+ └─ StoreError        (OSError)       a run on disk cannot be read or written
 
 HaarborWarning        (UserWarning)
- ├─ AffinityWarning   the affinity is defined, but by a convention the reader should know of
- └─ ConvergenceWarning  the trees returned to an earlier state without settling
+ └─ AffinityWarning   the affinity is defined, but by a convention the reader should know of
 
 A message says what must hold, what was found, and what to do.
 """
@@ -18,13 +19,14 @@ A message says what must hold, what was found, and what to do.
 __all__ = [
     "AffinityError",
     "AffinityWarning",
-    "ConvergenceWarning",
+    "CaptureError",
     "DataError",
     "EngineError",
     "HaarborError",
     "HaarborWarning",
     "SettingError",
     "ShapeError",
+    "StoreError",
     "TreeError",
 ]
 
@@ -57,13 +59,17 @@ class EngineError(HaarborError, RuntimeError):
     """The engine asked for cannot run here."""
 
 
+class CaptureError(HaarborError, RuntimeError):
+    """A model's attention cannot be recorded as asked."""
+
+
+class StoreError(HaarborError, OSError):
+    """A run on disk cannot be read or written."""
+
+
 class HaarborWarning(UserWarning):
     """Root of every warning Haarbor gives."""
 
 
 class AffinityWarning(HaarborWarning):
     """The affinity is defined, but by a convention the reader should know of."""
-
-
-class ConvergenceWarning(HaarborWarning):
-    """The trees returned to an earlier state without settling."""

@@ -7,7 +7,10 @@ import sys
 import typer
 
 from haarbor import __version__
+from haarbor.cli.capture import capture
 from haarbor.cli.demo import demo
+from haarbor.cli.info import info
+from haarbor.cli.organize import organize
 from haarbor.errors import HaarborError
 
 __all__ = ["app", "main"]
@@ -37,7 +40,8 @@ def _options(
     """Trees on the queries, keys and heads of a transformer's attention: organise, score, draw."""
 
 
-app.command()(demo)
+for command in (demo, capture, organize, info):
+    app.command()(command)
 
 
 def main() -> None:

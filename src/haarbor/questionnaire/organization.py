@@ -49,8 +49,9 @@ class Organization:
     """Last affinity of each axis, shape (n, n)."""
     initial_affinities: Mapping[str, FloatArray]
     """First affinity of every axis but the last."""
-    converged: bool
-    """Whether the last iteration gave back the trees it was given."""
+    period: int
+    """Iterations after which the trees come back: 1 if they settled, 2 or more if they go round, 0
+    if they had not come back when the last iteration was made."""
     n_iterations: int
     """Iterations made; fewer than asked for if the trees settled."""
     settings: QuestionnaireSettings
@@ -60,9 +61,16 @@ class Organization:
         """Axis names, in the order of the tensor."""
         return self.settings.axes
 
+    @property
+    def converged(self) -> bool:
+        """Whether the last iteration gave back the trees it was given."""
+        return self.period == 1
+
     def __repr__(self) -> str:
         sizes = " x ".join(f"{n} {axis}" for axis, n in zip(self.axes, self.shape, strict=True))
         state = "converged" if self.converged else "not converged"
+        if self.period > 1:
+            state = f"period {self.period}"
         plural = "s" if self.n_iterations > 1 else ""
         return f"Organization({sizes}; {self.n_iterations} iteration{plural}, {state})"
 

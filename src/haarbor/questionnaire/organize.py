@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, frozen
 from haarbor.engines.cpu import CpuEngine
 from haarbor.engines.engine import L1Engine, engine_named
-from haarbor.errors import ConvergenceWarning, ShapeError
+from haarbor.errors import ShapeError
 from haarbor.named_axes import axis_names
 from haarbor.questionnaire.masked_entries import Content, neutral_tensor
 from haarbor.questionnaire.organization import Organization
@@ -88,18 +87,14 @@ def organize(
     ShapeError, DataError, SettingError
         If the tensor, the mask or a setting cannot be used; the message names the place.
 
-    Warns
-    -----
-    ConvergenceWarning
-        If the trees come back to an earlier state without settling.
-
     Notes
     -----
     First the trees of all axes but the last from the initial affinity. Then each iteration: the
     last axis' tree, and the others in order, each from the EMD along the newest trees of all other
     axes (:func:`haarbor.tree_emd`), turned into an affinity (:func:`haarbor.distance_affinity`)
     and a tree (:func:`haarbor.build_tree`). The loop is deterministic: the same input gives the
-    same trees for any number of threads.
+    same trees for any number of threads. It ends when the trees repeat; sometimes they come back
+    after two or more iterations instead and would go round for ever, which ``org.period`` tells.
 
     Masked probabilities are 0, which is their value. Masked logits have none: they are set to the
     mean of the valid entries of their row, and the settings say so.
@@ -185,26 +180,17 @@ class _Questionnaire:
             self.history[axis].append(self._tree(self.initial[axis]))
             self.affinities[axis] = self.initial[axis]
         states = [self._state()]
-        converged = warned = False
-        done = 0
-        for done in range(1, self.settings.n_iterations + 1):
+        period = done = 0
+        while done < self.settings.n_iterations and period != 1:
+            done += 1
             from_start = self.settings.refine == "published" and len(self.first) > 1
             newest = 0 if from_start else -1
             self._refine(self.last, {axis: self.history[axis][newest] for axis in self.first})
             for axis in self.first:
                 self._refine(axis, {a: trees[-1] for a, trees in self.history.items() if a != axis})
             state = self._state()
-            if state == states[-1]:
-                converged = True
-                break
-            if state in states and not warned:
-                warned = True
-                warnings.warn(
-                    f"the trees repeat with period {len(states) - states.index(state)} and will not "
-                    f"settle; more than {done} iterations change nothing else.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
+            if state in states and not period:
+                period = len(states) - states.index(state)
             states.append(state)
         return Organization(
             shape=self.shape,
@@ -212,7 +198,7 @@ class _Questionnaire:
             history={axis: tuple(trees) for axis, trees in self.history.items()},
             affinities=self.affinities,
             initial_affinities=self.initial,
-            converged=converged,
+            period=period,
             n_iterations=done,
             settings=self.settings,
         )

@@ -1,0 +1,250 @@
+"""Images: a folder of files, or an array of pixels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from haarbor.array_types import AnyArray, FloatArray, frozen
+from haarbor.capturing.inputs.arrays import loaded_array
+from haarbor.capturing.inputs.image_settings import ImageSettings
+from haarbor.capturing.inputs.samples import Sample, Samples, chosen_count
+from haarbor.errors import CaptureError, DataError, ShapeError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["ImageSamples", "image_samples", "picture_samples"]
+
+_SUFFIXES = (".jpeg", ".jpg", ".png")
+
+
+def image_samples(
+    images: str | Path | AnyArray | torch.Tensor,
+    *,
+    settings: ImageSettings,
+    n_samples: int | None = None,
+) -> Samples:
+    """Samples of images, each resized and normalised for the model.
+
+    Parameters
+    ----------
+    images : path, array or tensor
+        A folder of ``.png`` and ``.jpg`` files, taken in the order of their names; or pixels, in a
+        ``.npy`` or ``.npz`` file or in memory: uint8 of shape (n, height, width, channel), or floats
+        between 0 and 1 of shape (n, channel, height, width).
+    settings : ImageSettings
+        What the model takes.
+    n_samples : int, optional
+        The first so many; all of them if None.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    CaptureError
+        If there is no such path, the folder holds no images, or a file is no image.
+    ShapeError
+        If the array has another shape or dtype.
+    DataError
+        If floats lie outside 0 to 1.
+    """
+    if isinstance(images, str | Path):
+        path = Path(images)
+        if path.is_dir():
+            files = sorted(
+                (file for file in path.iterdir() if file.suffix.lower() in _SUFFIXES and file.is_file()),
+                key=lambda file: file.name,
+            )
+            if not files:
+                raise CaptureError(
+                    f"{path} must hold .png or .jpg files; it holds none. Check the path: subfolders are "
+                    "not searched."
+                )
+            count = chosen_count(n_samples, len(files), "images", path.name)
+            return _Files(files[:count], f"images in {path.name or 'the folder'}", settings)
+        array, source = loaded_array(path, "images"), path.name
+    else:
+        array = images.detach().cpu().numpy() if isinstance(images, torch.Tensor) else np.asanyarray(images)
+        source = "an array of images"
+    _require_pixels(array, settings)
+    return _Pixels(array[: chosen_count(n_samples, array.shape[0], "images", source)], source, settings)
+
+
+def picture_samples(pictures: Sequence[Any], source: str, *, settings: ImageSettings) -> Samples:
+    """Samples of images that Pillow has opened.
+
+    Parameters
+    ----------
+    pictures : sequence of PIL.Image.Image
+    source : str
+        Where they come from, for descriptions and messages.
+    settings : ImageSettings
+
+    Returns
+    -------
+    Samples
+    """
+    return _Pictures(pictures, source, settings)
+
+
+class ImageSamples(Samples):
+    """Images with what the model wants done to them."""
+
+    def __init__(self, source: str, settings: ImageSettings) -> None:
+        self._source, self._settings = source, settings
+
+    @property
+    def description(self) -> str:
+        """Where the samples come from, their size and how they are normalised, in a line."""
+        height, width = self._settings.size
+        return f"{self._source}, resized to {height} x {width}, normalised by {self._settings.source}"
+
+    @abstractmethod
+    def pixels(self, index: int) -> AnyArray:
+        """Pixels from 0 to 255 at the model's size, shape (height, width, channel)."""
+
+    def sample(self, index: int) -> Sample:
+        """Image at an index."""
+        settings = self._settings
+        scaled = self.pixels(index).astype(np.float32) * np.float32(settings.rescale)
+        mean, std = (np.array(values, dtype=np.float32) for values in (settings.mean, settings.std))
+        normal = (scaled - mean) / std
+        tensor = torch.from_numpy(np.ascontiguousarray(normal.transpose(2, 0, 1), dtype=np.float32))
+        labels = settings.labels
+        return Sample(
+            inputs={settings.input_name: tensor[None]},
+            labels=labels,
+            valid=frozen(np.ones(len(labels), dtype=np.bool_)),
+        )
+
+
+class _Files(ImageSamples):
+    def __init__(self, files: list[Path], source: str, settings: ImageSettings) -> None:
+        super().__init__(source, settings)
+        self._files = files
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def pixels(self, index: int) -> AnyArray:
+        image_module = _pillow()
+        path = self._files[index]
+        try:
+            with image_module.open(path) as picture:
+                return _picture_pixels(picture, path.name, self._settings)
+        except (OSError, SyntaxError, ValueError, image_module.DecompressionBombError) as error:
+            reason = str(error).replace(str(path), path.name)
+            raise CaptureError(f"{path.name} must be an image; it could not be read: {reason}.") from error
+
+
+class _Pictures(ImageSamples):
+    def __init__(self, pictures: Sequence[Any], source: str, settings: ImageSettings) -> None:
+        super().__init__(source, settings)
+        self._pictures = pictures
+
+    def __len__(self) -> int:
+        return len(self._pictures)
+
+    def pixels(self, index: int) -> AnyArray:
+        return _picture_pixels(self._pictures[index], f"image {index} of {self._source}", self._settings)
+
+
+class _Pixels(ImageSamples):
+    def __init__(self, array: AnyArray, source: str, settings: ImageSettings) -> None:
+        super().__init__(source, settings)
+        self._array = array
+
+    def __len__(self) -> int:
+        return int(self._array.shape[0])
+
+    def pixels(self, index: int) -> AnyArray:
+        settings = self._settings
+        image = np.asarray(self._array[index])
+        if image.dtype == np.uint8:
+            if image.shape[:2] == settings.size == settings.resize_to:
+                return image
+            module = _pillow()
+            picture = module.fromarray(image[..., 0] if image.shape[2] == 1 else image)
+            return _picture_pixels(picture, f"image {index} of {self._source}", settings)
+        lowest, highest = float(image.min()), float(image.max())
+        if not (lowest >= 0 and highest <= 1):
+            raise DataError(
+                f"images of floats must lie between 0 and 1; image {index} has {lowest:.3g} to "
+                f"{highest:.3g}. Undo its normalisation, or pass uint8."
+            )
+        return 255.0 * _resized_channels(image, settings)
+
+
+def _require_pixels(array: AnyArray, settings: ImageSettings) -> None:
+    channels = settings.n_channels
+    if array.dtype == np.uint8:
+        fits = array.ndim == 4 and array.shape[3] == channels
+    elif array.dtype.kind == "f":
+        fits = array.ndim == 4 and array.shape[1] == channels
+    else:
+        raise ShapeError(f"images must be uint8 or floats; found {array.dtype}. Convert them with astype.")
+    if not fits or 0 in array.shape:
+        raise ShapeError(
+            f"images must be uint8 of shape (n, height, width, {channels}) or floats of shape "
+            f"(n, {channels}, height, width); found {array.dtype} of shape {array.shape}. Move the axes."
+        )
+
+
+def _picture_pixels(picture: Image, name: str, settings: ImageSettings) -> AnyArray:
+    from PIL import ImageOps
+
+    if picture.mode in ("F", "I") or picture.mode.startswith("I;"):
+        raise DataError(f"{name} must have 8 bits a channel; found mode {picture.mode}. Convert it first.")
+    upright = ImageOps.exif_transpose(picture)
+    image = upright.convert("L" if settings.n_channels == 1 else "RGB")
+    if image.size != (settings.size[1], settings.size[0]) or settings.resize_to != settings.size:
+        height, width = _resized_shape(image.height, image.width, settings)
+        image = image.resize((width, height), _filter(settings))
+    pixels = np.asarray(image)
+    return _middle(pixels[..., None] if pixels.ndim == 2 else pixels, settings.size)
+
+
+def _resized_channels(image: FloatArray, settings: ImageSettings) -> FloatArray:
+    """Floats of shape (channel, height, width), resized, as (height, width, channel)."""
+    height, width = _resized_shape(image.shape[1], image.shape[2], settings)
+    planes = [np.asarray(plane, dtype=np.float32) for plane in image]
+    if (height, width) != image.shape[1:]:
+        module = _pillow()
+        planes = [
+            np.asarray(module.fromarray(plane).resize((width, height), _filter(settings))) for plane in planes
+        ]
+    return _middle(np.stack(planes, axis=-1), settings.size)
+
+
+def _resized_shape(height: int, width: int, settings: ImageSettings) -> tuple[int, int]:
+    if not isinstance(settings.resize_to, int):
+        return settings.resize_to
+    shorter = settings.resize_to
+    if height <= width:
+        return shorter, int(shorter * width / height)
+    return int(shorter * height / width), shorter
+
+
+def _middle(pixels: AnyArray, size: tuple[int, int]) -> AnyArray:
+    top, left = (pixels.shape[0] - size[0]) // 2, (pixels.shape[1] - size[1]) // 2
+    return pixels[top : top + size[0], left : left + size[1]]
+
+
+def _filter(settings: ImageSettings) -> Any:
+    return getattr(_pillow().Resampling, settings.resample.upper())
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise CaptureError("images need Pillow, which is not installed: pip install pillow.") from error
+    return Image

@@ -1,0 +1,151 @@
+"""One input of a model with the names of its tokens, and sequences of such inputs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+import torch
+
+from haarbor.array_types import BoolArray, frozen
+from haarbor.errors import CaptureError, SettingError
+
+__all__ = ["Sample", "Samples", "chosen_count"]
+
+
+def _nothing() -> BoolArray:
+    return frozen(np.zeros(0, dtype=np.bool_))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Sample:
+    """One input of a model: a batch of one, and what is known of its tokens."""
+
+    inputs: Mapping[str, torch.Tensor]
+    """Arguments of the model's forward; each has a batch axis of one in front."""
+    labels: tuple[str, ...]
+    """Text of each token, or place of each patch: "CLS", "3,7" (row, column)."""
+    valid: BoolArray | None
+    """Shape (n_tokens,), False where a token is padding; None where there is none."""
+    decoder_labels: tuple[str, ...] = ()
+    """Text of each decoder token; empty where the model has no decoder of its own."""
+    decoder_valid: BoolArray = field(default_factory=_nothing)
+    """Shape (n_decoder_tokens,), False where a decoder token is padding."""
+
+    def __repr__(self) -> str:
+        decoder = f", {len(self.decoder_labels)} in the decoder" if self.decoder_labels else ""
+        n_valid = len(self.labels) if self.valid is None else int(self.valid.sum())
+        return f"Sample({len(self.labels)} tokens, {n_valid} valid{decoder})"
+
+    def inputs_on(self, device: torch.device | str, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        """Inputs on a device; those that are not integers in `dtype`.
+
+        Parameters
+        ----------
+        device : torch.device or str
+        dtype : torch.dtype
+            That of the model's weights.
+
+        Returns
+        -------
+        dict of str to tensor
+        """
+        return {
+            name: tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
+            for name, tensor in self.inputs.items()
+        }
+
+
+class Samples(Sequence[Sample]):
+    """Samples made when they are asked for, the same ones every time.
+
+    Being indexable, they let a capture that was interrupted go on without making the samples it has.
+    """
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """Where the samples come from and what was done to them, in a line without machine paths."""
+
+    @abstractmethod
+    def sample(self, index: int) -> Sample:
+        """Sample at an index between zero and the length."""
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+    @overload
+    def __getitem__(self, index: slice) -> Samples: ...
+    def __getitem__(self, index: int | slice) -> Sample | Samples:
+        if isinstance(index, slice):
+            return _Part(self, range(len(self))[index])
+        try:
+            return self.sample(range(len(self))[index])
+        except IndexError:
+            if -len(self) <= index < len(self):
+                raise
+            raise IndexError(f"there are {len(self)} samples; number {index} was asked for") from None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} samples: {self.description})"
+
+
+class _Part(Samples):
+    def __init__(self, whole: Samples, indices: range) -> None:
+        self._whole, self._indices = whole, indices
+
+    @property
+    def description(self) -> str:
+        return self._whole.description
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def sample(self, index: int) -> Sample:
+        return self._whole.sample(self._indices[index])
+
+
+def chosen_count(n_samples: int | None, n_available: int, things: str, source: str) -> int:
+    """Number of samples to take: as many as asked for, or all.
+
+    Parameters
+    ----------
+    n_samples : int or None
+        As asked for; None takes all.
+    n_available : int
+    things, source : str
+        What is counted and where it is, for the message.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    SettingError
+        If `n_samples` is less than one.
+    CaptureError
+        If there are not so many.
+
+    Examples
+    --------
+    >>> chosen_count(None, 7, "windows of 256 tokens", "book.txt")
+    7
+    >>> chosen_count(10, 7, "windows of 256 tokens", "book.txt")
+    Traceback (most recent call last):
+    ...
+    haarbor.errors.CaptureError: 10 batches were asked for; book.txt holds 7 windows of 256 tokens. Ask for \
+at most 7.
+    """
+    if n_samples is None:
+        return n_available
+    if n_samples < 1:
+        raise SettingError(f"the number of batches must be at least 1; found {n_samples}.")
+    if n_samples > n_available:
+        raise CaptureError(
+            f"{n_samples} batches were asked for; {source} holds {n_available} {things}. "
+            f"Ask for at most {n_available}."
+        )
+    return n_samples

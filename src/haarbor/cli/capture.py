@@ -1,0 +1,100 @@
+"""haarbor capture: the attention of a model, into a run."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, Literal
+
+import typer
+
+from haarbor.errors import CaptureError
+
+__all__ = ["capture"]
+
+
+def capture(
+    model: Annotated[str, typer.Argument(help="Folder or hub name of a Hugging Face model, or timm:NAME.")],
+    data: Annotated[
+        str,
+        typer.Option(
+            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, or 'random'."
+        ),
+    ],
+    out: Annotated[str, typer.Option(help="Folder of the run, or a URL that zarr takes.")],
+    tokens: Annotated[int, typer.Option(min=2, help="Tokens a batch (text and random data).")] = 256,
+    batches: Annotated[int, typer.Option(min=1, help="Number of batches.")] = 10,
+    logits: Annotated[
+        bool, typer.Option(help="Also record logits (scores before mask and softmax).")
+    ] = False,
+    mode: Annotated[
+        str, typer.Option(help="faithful: the model's eager attention; transparent: SDPA, bit for bit.")
+    ] = "faithful",
+    dtype: Annotated[str, typer.Option(help="Stored numbers: float16 or float32.")] = "float16",
+    lines: Annotated[bool, typer.Option(help="One document a line, instead of the whole text.")] = False,
+    gguf: Annotated[str | None, typer.Option(help="Name of a GGUF file in the model's folder.")] = None,
+    device: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, ...")] = "cpu",
+    seed: Annotated[int, typer.Option(min=0, help="For random data.")] = 0,
+) -> None:
+    """Record the attention of a model on some data, layer by layer, into a run.
+
+    A run that was interrupted goes on where it stopped when the same command is given again.
+    """
+    from haarbor.capturing import capture as captured
+    from haarbor.capturing import load_model
+    from haarbor.capturing.inputs import named_samples
+    from haarbor.cli.choices import checked_choice
+    from haarbor.cli.progress import shown_progress
+
+    recording: Literal["faithful", "transparent"] = checked_choice(
+        "--mode", mode, ("faithful", "transparent")
+    )
+    stored: Literal["float16", "float32"] = checked_choice("--dtype", dtype, ("float16", "float32"))
+    loaded = load_model(model, gguf_file=gguf, device=device)
+    for note in loaded.notes:
+        typer.echo(note, err=True)
+    if loaded.takes is None:
+        raise CaptureError(
+            f"{loaded.name} takes inputs that the command line does not make; "
+            "call haarbor.capture from Python."
+        )
+    samples = named_samples(
+        data,
+        takes=loaded.takes,
+        tokenizer=loaded.tokenizer,
+        n_tokens=tokens,
+        n_samples=batches,
+        split="lines" if lines else "whole",
+        seed=seed,
+    )
+    contents: tuple[Literal["probabilities", "logits"], ...] = (
+        ("probabilities", "logits") if logits else ("probabilities",)
+    )
+    begin = time.perf_counter()
+    with shown_progress("capturing", len(samples)) as advance:
+        run = captured(
+            loaded.model,
+            samples,
+            out,
+            content=contents,
+            mode=recording,
+            dtype=stored,
+            name=loaded.name,
+            settings={"data": samples.description, "seed": seed, "model_dtype": _dtype_of(loaded.model)},
+            on_progress=advance,
+            on_plan=lambda plan: typer.echo(_size_line(plan.n_bytes), err=True),
+        )
+    typer.echo(
+        f"{run.model}: {len(run.layers)} layers x {run.heads_per_layer} heads, {run.n_batches} batches, "
+        f"{run.size_on_disk() / 1e6:.1f} MB on disk, {time.perf_counter() - begin:.1f} s."
+    )
+    typer.echo(f"Next: haarbor organize {out}")
+
+
+def _dtype_of(model: Any) -> str:
+    return str(next(model.parameters()).dtype).removeprefix("torch.")
+
+
+def _size_line(n_bytes: int | None) -> str:
+    if n_bytes is None:
+        return "The run grows with its batches; its size is not known in advance."
+    return f"The run will take at most {n_bytes / 1e6:.1f} MB (before compression)."

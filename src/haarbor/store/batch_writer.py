@@ -1,0 +1,242 @@
+"""Writing one batch, layer by layer, until it is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import AnyArray, BoolArray
+from haarbor.errors import DataError, SettingError, ShapeError, StoreError
+from haarbor.store.batch_marker import BatchMarker, Labels
+from haarbor.store.chunked_arrays import checksum, write_chunk
+from haarbor.store.failures import storage_failures
+from haarbor.store.keys import Keys
+from haarbor.store.layout import array_path, chunk_key, marker_key
+from haarbor.store.run_plan import RunPlan, StreamPlan
+from haarbor.store.stored_numbers import stored_layer, used_places
+
+if TYPE_CHECKING:
+    from zarr import Array
+
+__all__ = ["BatchWriter"]
+
+
+class BatchWriter:
+    """One batch being written; made by :meth:`RunWriter.batch`, never by hand.
+
+    Each layer goes to the store as it is given, and nothing of it is kept but a checksum and which
+    (query, key) entries were used. Layers may come in any order, the mask before or after them.
+    """
+
+    def __init__(self, keys: Keys, plan: RunPlan, arrays: Mapping[str, Array[Any]], batch: int) -> None:
+        self._keys = keys
+        self._plan = plan
+        self._arrays = arrays
+        self._index = batch
+        self._checksums: dict[str, str] = {}
+        self._labels: dict[str, Labels] = {}
+        self._masks: dict[str, BoolArray] = {}
+        self._without_value: dict[str, BoolArray] = {}
+        self._not_zero: dict[str, BoolArray] = {}
+        self._open = True
+
+    @property
+    def index(self) -> int:
+        """Number of the batch."""
+        return self._index
+
+    def __repr__(self) -> str:
+        return f"BatchWriter(batch {self._index} of {self._keys.address})"
+
+    def write_layer(self, stream: str | None, layer: int, values: Mapping[str, npt.ArrayLike]) -> None:
+        """Store the attention of a layer.
+
+        Parameters
+        ----------
+        stream : str or None
+            None stands for the first stream of the plan.
+        layer : int
+        values : mapping of content to array_like of float, shape (n_heads, n_queries, n_keys)
+            One entry for each content of the plan.
+
+        Raises
+        ------
+        ShapeError, DataError, SettingError
+            If it does not fit the plan, or holds a value that cannot be stored.
+        StoreError
+            If the layer was written before, or cannot be written.
+        """
+        sizes = self._stream(stream)
+        if not 0 <= layer < sizes.n_layers:
+            raise SettingError(
+                f"layer of stream {sizes.name!r} must lie in 0..{sizes.n_layers - 1}; found {layer}."
+            )
+        if set(values) != set(self._plan.contents):
+            raise SettingError(
+                f"a layer must hold {', '.join(self._plan.contents)}; found {', '.join(values) or 'none'}. "
+                "Write what the plan's contents say."
+            )
+        # All are checked before any is written: a refused layer can be given again.
+        place = f"batch {self._index}, stream {sizes.name!r}, layer {layer}"
+        stored = {
+            content: stored_layer(values[content], sizes.layer_shape, self._plan.dtype, content, place)
+            for content in self._plan.contents
+        }
+        for content, array in stored.items():
+            self._write(array_path(sizes.name, content), layer, array)
+            kept = self._without_value if content == "logits" else self._not_zero
+            places = used_places(array, content)
+            kept[sizes.name] = places | kept[sizes.name] if sizes.name in kept else places
+
+    def write_mask(self, stream: str | None, mask: npt.ArrayLike) -> None:
+        """Store which entries are valid.
+
+        Parameters
+        ----------
+        stream : str or None
+        mask : array_like of bool, shape (n_queries, n_keys)
+            True where a query may look at a key; padding is False.
+        """
+        sizes = self._stream(stream)
+        array: AnyArray = np.asarray(mask)
+        expected = (sizes.n_queries, sizes.n_keys)
+        if array.dtype != np.bool_ or array.shape != expected:
+            raise ShapeError(
+                f"mask of stream {sizes.name!r} must be boolean of shape {expected} (query, key); found "
+                f"{array.dtype} of shape {array.shape}. An additive mask becomes one by mask == 0."
+            )
+        if not array.any():
+            raise DataError(
+                f"mask of stream {sizes.name!r} must leave a valid entry; batch {self._index} has none."
+            )
+        self._write(array_path(sizes.name, "mask"), None, array)
+        self._masks[sizes.name] = array.copy()
+
+    def write_labels(
+        self,
+        stream: str | None,
+        query_labels: Sequence[str] | None,
+        key_labels: Sequence[str] | None = None,
+    ) -> None:
+        """Keep the texts of the queries and keys; they are stored when the batch is complete.
+
+        Parameters
+        ----------
+        stream : str or None
+        query_labels : sequence of str, length n_queries, or None
+            Their positions if not given.
+        key_labels : sequence of str, length n_keys, optional
+            The queries' if not given and there are as many keys, else their positions.
+        """
+        sizes = self._stream(stream)
+        if self._plan.labels == "none":
+            raise SettingError("labels need a plan with labels='tokens' or 'patches'; this one has 'none'.")
+        if key_labels is None and sizes.n_keys == sizes.n_queries:
+            key_labels = query_labels
+        self._labels[sizes.name] = Labels(
+            _texts(query_labels, f"query labels of stream {sizes.name!r}", sizes.n_queries),
+            _texts(key_labels, f"key labels of stream {sizes.name!r}", sizes.n_keys),
+        )
+
+    def _stream(self, name: str | None) -> StreamPlan:
+        if not self._open:
+            raise StoreError(
+                f"a batch can be written only inside its block; batch {self._index} was left. "
+                "Indent the call under `with writer.batch(...)`."
+            )
+        return self._plan.stream(name)
+
+    def _write(self, path: str, layer: int | None, values: AnyArray) -> None:
+        key = chunk_key(path, self._index, layer)
+        what = path if layer is None else f"layer {layer} of {path}"
+        if key in self._checksums:
+            raise StoreError(f"{what} of batch {self._index} must be written once; it was written before.")
+        place = (self._index,) if layer is None else (self._index, layer)
+        with storage_failures(f"writing {what} of batch {self._index} to {self._keys.address}"):
+            write_chunk(self._arrays[path], place, values)
+            written = checksum(self._keys, key)
+        if written is None:
+            raise StoreError(
+                f"{what} of batch {self._index} must be there once written; {key} of {self._keys.address} is "
+                "gone. See that nothing else removes files there."
+            )
+        self._checksums[key] = written
+
+    def _complete(self) -> None:
+        """Check that everything is there, then mark the batch complete."""
+        self._require_everything()
+        for stream in self._plan.streams:
+            self._require_agreement(stream)
+        self._keys.make_durable(self._checksums)
+        self._keys.write(marker_key(self._index), self._marker().to_bytes())
+
+    def _close(self) -> None:
+        self._open = False
+
+    def _require_everything(self) -> None:
+        missing = []
+        for stream in self._plan.streams:
+            for content in self._plan.contents:
+                path = array_path(stream.name, content)
+                lacking = [
+                    layer
+                    for layer in range(stream.n_layers)
+                    if chunk_key(path, self._index, layer) not in self._checksums
+                ]
+                if lacking:
+                    missing.append(f"{path} layers {', '.join(map(str, lacking))}")
+            if stream.name not in self._masks:
+                missing.append(f"the mask of {stream.name!r}")
+        if missing:
+            raise StoreError(
+                f"a batch must be written whole; batch {self._index} lacks {'; '.join(missing)}. "
+                "Write them inside the block; the batch was left out."
+            )
+
+    def _require_agreement(self, stream: StreamPlan) -> None:
+        mask = self._masks[stream.name]
+        name = f"batch {self._index}, stream {stream.name!r}"
+        stray = self._not_zero.get(stream.name, np.False_) & ~mask
+        if stray.any():
+            query, key = np.argwhere(stray)[0]
+            raise DataError(
+                f"masked probabilities must be 0; {name} has another value at query {query}, key {key}, "
+                f"{int(stray.sum())} such places in all. Check that the mask is True where entries are "
+                "valid; set the rows of padding to 0."
+            )
+        stray = self._without_value.get(stream.name, np.False_) & mask
+        if stray.any():
+            query, key = np.argwhere(stray)[0]
+            raise DataError(
+                f"logits must be finite where the mask is open; {name} has -inf at query {query}, key {key}, "
+                f"{int(stray.sum())} such places in all. Pass the mask the model used, or logits before "
+                "masking."
+            )
+
+    def _marker(self) -> BatchMarker:
+        checksums: dict[str, tuple[str, ...]] = {}
+        for stream in self._plan.streams:
+            for content in self._plan.contents:
+                path = array_path(stream.name, content)
+                checksums[path] = tuple(
+                    self._checksums[chunk_key(path, self._index, layer)] for layer in range(stream.n_layers)
+                )
+            path = array_path(stream.name, "mask")
+            checksums[path] = (self._checksums[chunk_key(path, self._index)],)
+        return BatchMarker(batch=self._index, checksums=checksums, labels=self._labels)
+
+
+def _texts(labels: Sequence[str] | None, what: str, size: int) -> tuple[str, ...]:
+    if labels is None:
+        return tuple(map(str, range(size)))
+    texts = tuple(labels)
+    if len(texts) != size or isinstance(labels, str) or not all(isinstance(text, str) for text in texts):
+        kind = type(texts[0]).__name__ if texts else "nothing"
+        raise ShapeError(
+            f"{what} must be {size} texts; found {len(texts)} of {kind}. "
+            "Pass one text for each position, padding included."
+        )
+    return texts

@@ -1,0 +1,270 @@
+"""Attention that another program computed, into a run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import AnyArray, BoolArray
+from haarbor.errors import DataError, SettingError, ShapeError
+from haarbor.store.array_files import arrays_in_file
+from haarbor.store.attention_sources import (
+    ArraySource,
+    AttentionSource,
+    JoinedSource,
+    cache_contents,
+    plain_array,
+)
+from haarbor.store.create_run import create_run
+from haarbor.store.run import Run
+from haarbor.store.run_plan import RunPlan, StoredContent, StreamPlan
+from haarbor.store.stored_numbers import StoredDtype
+
+if TYPE_CHECKING:
+    from zarr.abc.store import Store
+
+__all__ = ["import_arrays"]
+
+_CONTENTS: tuple[StoredContent, ...] = ("probabilities", "logits")
+
+
+def import_arrays(
+    source: Any,
+    location: str | os.PathLike[str] | Store,
+    *,
+    axes: Sequence[str] = ("query", "key", "head"),
+    heads_per_layer: int | None = None,
+    content: Literal["probabilities", "logits"] | None = None,
+    names: Mapping[str, str] | None = None,
+    mask: npt.ArrayLike | Literal["causal"] | None = None,
+    labels: Sequence[str] | None = None,
+    model: str = "arrays",
+    stream: str = "self",
+    dtype: StoredDtype = "float32",
+    settings: Mapping[str, Any] | None = None,
+) -> Run:
+    """Run made of arrays instead of a model.
+
+    Parameters
+    ----------
+    source : path, array, mapping, or sequence of paths
+        A ``.npy``, ``.npz`` or ``.safetensors`` file; an array or tensor; a mapping of names to
+        arrays, such as a TransformerLens cache with ``blocks.{i}.attn.hook_pattern`` and
+        ``blocks.{i}.attn.hook_attn_scores``; or several files, one after the other batch by batch.
+    location : str, path or zarr.abc.store.Store
+        Where the run goes.
+    axes : sequence of str, default ("query", "key", "head")
+        Names of the axes of each array: query, key and head, and perhaps layer and batch, in its
+        order. Not looked at for a cache.
+    heads_per_layer : int, optional
+        Where the head axis holds the heads of all layers, layer by layer; one layer if not given.
+    content : {"probabilities", "logits"}, optional
+        What a single array holds (probabilities if not given), or the only content to import.
+    names : mapping of content to str, optional
+        Which array of a file is which content, where they are not called "probabilities" and "logits".
+    mask : array_like of bool, shape (n_queries, n_keys) or (n_batches, n_queries, n_keys), or "causal"
+        True where an entry is valid; all are if not given.
+    labels : sequence of str, length n_queries, optional
+        Texts of the queries, and of the keys if there are as many.
+    model : str, default "arrays"
+        Name of the model.
+    stream : str, default "self"
+    dtype : {"float16", "float32"}, default "float32"
+    settings : mapping, optional
+        JSON values to keep with the run.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    StoreError
+        If a file cannot be read, holds pickled objects, or the run cannot be written.
+    ShapeError, DataError, SettingError
+        If the arrays do not fit together or hold values that cannot be stored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> causal = np.tri(4) / np.arange(1, 5)[:, None]
+    >>> run = import_arrays(causal[:, :, None], "memory://import-arrays-example", mask="causal")
+    >>> run
+    Run(arrays: 1 layers x 1 heads, 4 x 4, 1 of 1 batches, probabilities as float32)
+    """
+    sources = _sources(source, tuple(axes), heads_per_layer, content, names)
+    sizes = _common_sizes(sources)
+    n_heads, n_queries, n_keys = sizes.layer_shape
+    masks = _masks(mask, sizes.n_batches, n_queries, n_keys)
+    plan = RunPlan(
+        model=model,
+        streams=(
+            StreamPlan(
+                name=stream, n_layers=sizes.n_layers, n_heads=n_heads, n_queries=n_queries, n_keys=n_keys
+            ),
+        ),
+        n_batches=sizes.n_batches,
+        contents=tuple(name for name in _CONTENTS if name in sources),
+        dtype=dtype,
+        labels="none" if labels is None else "tokens",
+        config_digest=_digest(sources, masks),
+        settings={"mode": "import", **dict(settings or {})},
+        library_versions=_library_versions(),
+    )
+    with create_run(location, plan) as writer:
+        for index in writer.missing_batches:
+            with writer.batch(index) as batch:
+                batch.write_mask(stream, masks[index])
+                if labels is not None:
+                    batch.write_labels(stream, labels)
+                for layer in range(sizes.n_layers):
+                    values = {name: _floating(found.layer(index, layer)) for name, found in sources.items()}
+                    if "probabilities" in values:
+                        _require_probabilities(values["probabilities"], index, layer)
+                    batch.write_layer(stream, layer, values)
+        return writer.run
+
+
+def _sources(
+    source: Any,
+    axes: tuple[str, ...],
+    heads_per_layer: int | None,
+    content: str | None,
+    names: Mapping[str, str] | None,
+) -> dict[str, AttentionSource]:
+    if content is not None and content not in _CONTENTS:
+        raise SettingError(f"content must be 'probabilities' or 'logits'; found {content!r}.")
+    if isinstance(source, (str, os.PathLike)):
+        return _contents_of(arrays_in_file(source), axes, heads_per_layer, content, names)
+    if (
+        isinstance(source, (list, tuple))
+        and source
+        and all(isinstance(p, (str, os.PathLike)) for p in source)
+    ):
+        each = [_contents_of(arrays_in_file(path), axes, heads_per_layer, content, names) for path in source]
+        for path, found in zip(source, each, strict=True):
+            if found.keys() != each[0].keys():
+                raise ShapeError(
+                    f"all files must hold the same contents; {source[0]} has {', '.join(each[0])}, "
+                    f"{path} has {', '.join(found)}."
+                )
+        return {name: JoinedSource([found[name] for found in each]) for name in each[0]}
+    if hasattr(source, "items"):
+        return _contents_of(dict(source.items()), axes, heads_per_layer, content, names)
+    return _contents_of({"": source}, axes, heads_per_layer, content, names)
+
+
+def _contents_of(
+    arrays: Mapping[str, Any],
+    axes: tuple[str, ...],
+    heads_per_layer: int | None,
+    content: str | None,
+    names: Mapping[str, str] | None,
+) -> dict[str, AttentionSource]:
+    found: dict[str, AttentionSource] = dict(cache_contents(arrays)) if names is None else {}
+    if not found:
+        for name, array_name in _array_names(arrays, content, names).items():
+            found[name] = ArraySource(plain_array(arrays[array_name]), axes, heads_per_layer)
+    if content is not None:
+        if content not in found:
+            raise SettingError(f"content must be one of those there, {', '.join(found)}; found {content!r}.")
+        return {content: found[content]}
+    return found
+
+
+def _array_names(
+    arrays: Mapping[str, Any], content: str | None, names: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    if names is not None:
+        wrong = [
+            f"{name}: {array}"
+            for name, array in names.items()
+            if name not in _CONTENTS or array not in arrays
+        ]
+        if wrong or not names:
+            raise SettingError(
+                "names must go from 'probabilities' or 'logits' to an array that is there, "
+                f"{', '.join(map(repr, arrays))}; found {'; '.join(wrong) or 'nothing'}."
+            )
+        return names
+    named: dict[str, str] = {name: name for name in _CONTENTS if name in arrays}
+    if named:
+        return named
+    if len(arrays) == 1:
+        return {content or "probabilities": next(iter(arrays))}
+    raise SettingError(
+        f"it must be clear which array is which; found {', '.join(map(repr, arrays)) or 'none'}. "
+        "Pass names={'probabilities': ..., 'logits': ...}."
+    )
+
+
+def _common_sizes(sources: Mapping[str, AttentionSource]) -> AttentionSource:
+    first, *others = sources.values()
+    for other in others:
+        sizes, more = ((found.n_batches, found.n_layers, *found.layer_shape) for found in (first, other))
+        if sizes != more:
+            raise ShapeError(
+                "probabilities and logits must have the same batches, layers, heads, queries and keys; "
+                f"found {sizes} and {more}."
+            )
+    return first
+
+
+def _masks(mask: Any, n_batches: int, n_queries: int, n_keys: int) -> BoolArray:
+    shape = (n_batches, n_queries, n_keys)
+    if mask is None:
+        return np.broadcast_to(np.True_, shape)
+    if isinstance(mask, str):
+        if mask != "causal":
+            raise SettingError(f"mask must be 'causal' or an array; found {mask!r}.")
+        # The last query sees every key, as where earlier keys were cached.
+        return np.broadcast_to(np.tri(n_queries, n_keys, n_keys - n_queries, dtype=bool), shape)
+    array = plain_array(mask)
+    if array.dtype != np.bool_ or array.shape not in (shape, shape[1:]):
+        raise ShapeError(
+            f"mask must be boolean of shape {shape[1:]} (query, key) or {shape}; found {array.dtype} of "
+            f"shape {array.shape}. An additive mask becomes one by mask == 0."
+        )
+    return np.broadcast_to(array, shape)
+
+
+def _floating(array: AnyArray) -> AnyArray:
+    return array.astype(np.float64) if array.dtype.kind in "biu" else array
+
+
+def _require_probabilities(values: AnyArray, batch: int, layer: int) -> None:
+    if bool((values < 0).any()):
+        raise DataError(
+            f"probabilities must not be negative; batch {batch}, layer {layer} holds "
+            f"{float(values.min()):g}. If these are scores, pass content='logits'."
+        )
+
+
+def _digest(sources: Mapping[str, AttentionSource], masks: BoolArray) -> str:
+    """SHA-256 of everything imported, so that a run is continued only with the same arrays."""
+    found = hashlib.sha256()
+    for name, source in sorted(sources.items()):
+        found.update(f"{name} {source.n_batches} {source.n_layers} {source.layer_shape}".encode())
+        for batch in range(source.n_batches):
+            for layer in range(source.n_layers):
+                values = source.layer(batch, layer)
+                found.update(values.dtype.str.encode())
+                found.update(np.ascontiguousarray(values).data)
+    found.update(np.packbits(masks).data)
+    return f"sha256:{found.hexdigest()}"
+
+
+def _library_versions() -> dict[str, str]:
+    versions = {}
+    for name in ("haarbor", "numpy", "zarr", "numcodecs"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions

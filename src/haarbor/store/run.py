@@ -1,0 +1,320 @@
+"""A run on disk, for reading: its plan, the attention of every complete batch, its results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
+from haarbor.errors import SettingError, StoreError
+from haarbor.store.batch_marker import BatchMarker, Labels, complete_batches, read_marker
+from haarbor.store.chunked_arrays import DamagedChunkError, existing_array, read_chunk
+from haarbor.store.damage import Damage, damages
+from haarbor.store.half_precision import from_half
+from haarbor.store.head_tensor import HeadTensor
+from haarbor.store.keys import Keys, keys_at
+from haarbor.store.layout import array_path, chunk_key
+from haarbor.store.result_store import ResultName, ResultStore
+from haarbor.store.run_document import read_plan
+from haarbor.store.run_plan import RunPlan, StoredContent, StreamPlan
+
+if TYPE_CHECKING:
+    from zarr import Array
+    from zarr.abc.store import Store
+
+__all__ = ["Run", "open_run"]
+
+
+def open_run(
+    location: str | os.PathLike[str] | Store, *, storage_options: Mapping[str, Any] | None = None
+) -> Run:
+    """Run at a place, for reading and for keeping results in it.
+
+    Parameters
+    ----------
+    location : str, path or zarr.abc.store.Store
+        A folder, any fsspec URL, or a zarr store.
+    storage_options : mapping, optional
+        For the file system of a URL.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    StoreError
+        If there is no run there that this version of Haarbor can read.
+    """
+    return Run(keys_at(location, read_only=False, storage_options=storage_options))
+
+
+class Run:
+    """A run, made by :func:`open_run`.
+
+    Only complete batches are seen. Where a model has several streams (encoder, decoder, cross),
+    everything that takes a stream takes the first one unless told otherwise, and so do
+    `layers`, `heads_per_layer`, `n_heads` and `head_layers`.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._plan = read_plan(keys)
+        self._results = ResultStore(keys, self._plan)
+
+    @property
+    def location(self) -> str:
+        """Where it lies."""
+        return self._keys.address
+
+    @property
+    def plan(self) -> RunPlan:
+        """What the run holds, and the settings that made it."""
+        return self._plan
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self._plan.model
+
+    @property
+    def contents(self) -> tuple[StoredContent, ...]:
+        """What was kept: probabilities, logits or both."""
+        return self._plan.contents
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Names of the streams."""
+        return tuple(stream.name for stream in self._plan.streams)
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """Indices of the complete batches, increasing, as they are now."""
+        return complete_batches(self._keys)
+
+    @property
+    def n_batches(self) -> int:
+        """Number of complete batches."""
+        return len(self.batches)
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Numbers of the layers, 0, 1, ..."""
+        return tuple(range(self._plan.stream().n_layers))
+
+    @property
+    def heads_per_layer(self) -> int:
+        """Heads in each layer."""
+        return self._plan.stream().n_heads
+
+    @property
+    def n_heads(self) -> int:
+        """Heads of all layers together."""
+        return len(self.layers) * self.heads_per_layer
+
+    @property
+    def head_layers(self) -> IntArray:
+        """Layer of each head, in the order of :meth:`tensor`, shape (n_heads,)."""
+        return frozen(np.repeat(np.arange(len(self.layers)), self.heads_per_layer))
+
+    def __repr__(self) -> str:
+        total = self._plan.n_batches
+        batches = f"{self.n_batches} batches" if total is None else f"{self.n_batches} of {total} batches"
+        stream = self._plan.stream()
+        return (
+            f"Run({self.model}: {stream.n_layers} layers x {stream.n_heads} heads, "
+            f"{stream.n_queries} x {stream.n_keys}, {batches}, {', '.join(self.contents)} "
+            f"as {self._plan.dtype})"
+        )
+
+    def tensor(self, batch: int = 0, content: str = "probabilities", stream: str | None = None) -> HeadTensor:
+        r"""Attention of a batch, query x key x head.
+
+        Parameters
+        ----------
+        batch : int, default 0
+        content : {"probabilities", "logits"}, default "probabilities"
+        stream : str, optional
+            The first one if not given.
+
+        Returns
+        -------
+        HeadTensor, shape (n_queries, n_keys, n_layers * n_heads)
+            float32, heads layer by layer; read when it is looked at.
+
+        Raises
+        ------
+        StoreError
+            If the batch is not complete; when it is read, if a chunk is damaged.
+        SettingError
+            If the run does not hold this content or stream.
+
+        Notes
+        -----
+        Stored as float16, a value lies within :math:`\max(2^{-11} |x|, 2^{-25})` of the model's.
+        """
+        sizes = self._plan.stream(stream)
+        self._require_content(content)
+        marker = read_marker(self._keys, batch)
+        path = array_path(sizes.name, content)
+        array = existing_array(self._keys, path, read_only=True)
+
+        def layer_values(layer: int) -> FloatArray:
+            values: FloatArray = self._chunk(array, marker, sizes, content, layer)
+            return from_half(values) if values.dtype == np.float16 else values
+
+        return HeadTensor(layer_values, sizes.n_layers, sizes.layer_shape)
+
+    def mask(self, batch: int = 0, stream: str | None = None) -> BoolArray:
+        """Valid entries of a batch, shape (n_queries, n_keys)."""
+        sizes = self._plan.stream(stream)
+        marker = read_marker(self._keys, batch)
+        array = existing_array(self._keys, array_path(sizes.name, "mask"), read_only=True)
+        values: BoolArray = self._chunk(array, marker, sizes, "mask", None)
+        return frozen(values)
+
+    def labels(self, batch: int = 0, stream: str | None = None) -> Labels:
+        """Texts of the queries and keys of a batch; their positions where none were written."""
+        sizes = self._plan.stream(stream)
+        marker = read_marker(self._keys, batch)
+        if sizes.name in marker.labels:
+            return marker.labels[sizes.name]
+        return Labels(tuple(map(str, range(sizes.n_queries))), tuple(map(str, range(sizes.n_keys))))
+
+    def size_on_disk(self) -> int:
+        """Bytes of everything stored, results included."""
+        return self._keys.n_bytes()
+
+    def verify(self) -> tuple[Damage, ...]:
+        """Every part of a complete batch that no longer holds what was written; reads the whole run."""
+        return tuple(damages(self._keys, self._plan))
+
+    def save_result(
+        self,
+        value: object,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> None:
+        """Keep a result in the run, in place of one of the same name.
+
+        Parameters
+        ----------
+        value : object
+            A result of Haarbor (see :func:`haarbor.store.register_result_type`), a tree, an array,
+            or a mapping, list or tuple of such.
+        name : str
+            As in "organization".
+        batch : int or sequence of int, optional
+            The batch it was made from, or several; all complete ones if not given.
+        content : {"probabilities", "logits"}, optional
+            The first the run holds if not given.
+        stream : str, optional
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written; what was there is then gone, or whole.
+        """
+        self._results.save(self._named(name, batch, content, stream), value, self._sources(batch))
+
+    def load_result(
+        self,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> Any:
+        """Result as it was saved.
+
+        Raises
+        ------
+        StoreError
+            If there is none, if it is damaged, or if it was made from other batches than there are now.
+        """
+        return self._results.load(self._named(name, batch, content, stream), self._sources(batch))
+
+    def has_result(
+        self,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> bool:
+        """Whether there is a whole result of that name, made from the batches as they are now.
+
+        False as well where one of the batches is not there.
+        """
+        try:
+            sources = self._sources(batch)
+        except StoreError:
+            return False
+        return self._results.has(self._named(name, batch, content, stream), sources)
+
+    def delete_result(
+        self,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> None:
+        """Remove a result; nothing happens if there is none."""
+        self._results.delete(self._named(name, batch, content, stream))
+
+    def results(self) -> tuple[ResultName, ...]:
+        """Names of all results that are there, whole ones only."""
+        return self._results.names()
+
+    def _named(
+        self, name: str, batch: int | Sequence[int] | None, content: str | None, stream: str | None
+    ) -> ResultName:
+        chosen = self.contents[0] if content is None else content
+        self._require_content(chosen)
+        one = int(batch) if isinstance(batch, (int, np.integer)) else None
+        return ResultName(stream=self._plan.stream(stream).name, content=chosen, batch=one, name=name)
+
+    def _sources(self, batch: int | Sequence[int] | None) -> dict[str, str]:
+        if batch is None:
+            chosen: Sequence[int] = self.batches
+        elif isinstance(batch, (int, np.integer)):
+            chosen = (int(batch),)
+        else:
+            chosen = batch
+        return {str(index): read_marker(self._keys, index).digest for index in chosen}
+
+    def _require_content(self, content: str) -> None:
+        if content not in self.contents:
+            raise SettingError(
+                f"content must be one that the run holds, {' or '.join(map(repr, self.contents))}; "
+                f"found {content!r}. Capture it with content={content!r} added."
+            )
+
+    def _chunk(
+        self, array: Array[Any], marker: BatchMarker, sizes: StreamPlan, content: str, layer: int | None
+    ) -> Any:
+        path = array_path(sizes.name, content)
+        expected = marker.checksums[path][0 if layer is None else layer]
+        place = (marker.batch,) if layer is None else (marker.batch, layer)
+        key = chunk_key(path, marker.batch, layer)
+        try:
+            return read_chunk(self._keys, array, place, key, expected)
+        except DamagedChunkError as error:
+            part = Damage(
+                batch=marker.batch,
+                stream=sizes.name,
+                content=content,
+                layer=-1 if layer is None else layer,
+                reason=str(error),
+            )
+            raise StoreError(
+                f"a chunk must hold what was written; at {self._keys.address} {part}. run.verify() lists all "
+                "such chunks; run the capture again with repair=True to write those batches anew."
+            ) from error

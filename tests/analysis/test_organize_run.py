@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+
+import haarbor as hb
+from haarbor.analysis import organize_run
+from haarbor.analysis.valid_tokens import valid_tokens
+from haarbor.errors import DataError, SettingError
+from haarbor.store import RunPlan, StreamPlan, create_run, open_run
+
+N_TOKENS, N_LAYERS, N_HEADS = 20, 2, 3
+
+
+def networks(content="probabilities"):
+    return [
+        hb.datasets.synthetic_network(N_TOKENS, N_LAYERS, N_HEADS, batch=batch, content=content)
+        for batch in range(3)
+    ]
+
+
+def stored(folder, content="probabilities", padding=0, n_batches=3):
+    stream = StreamPlan(
+        name="self",
+        n_layers=N_LAYERS,
+        n_heads=N_HEADS,
+        n_queries=N_TOKENS + padding,
+        n_keys=N_TOKENS + padding,
+    )
+    plan = RunPlan(model="made up", streams=(stream,), n_batches=3, contents=(content,))
+    with create_run(folder, plan) as writer:
+        for index, network in enumerate(networks(content)[:n_batches]):
+            whole = np.zeros((N_TOKENS + padding, N_TOKENS + padding, N_LAYERS * N_HEADS))
+            whole[:N_TOKENS, :N_TOKENS] = network.tensor
+            mask = np.zeros(whole.shape[:2], dtype=bool)
+            mask[:N_TOKENS, :N_TOKENS] = network.mask
+            with writer.batch(index) as batch:
+                batch.write_mask("self", mask)
+                for layer in range(N_LAYERS):
+                    heads = whole[:, :, layer * N_HEADS : (layer + 1) * N_HEADS]
+                    batch.write_layer("self", layer, {content: heads.transpose(2, 0, 1)})
+    return open_run(folder)
+
+
+def test_results_are_those_of_the_library_on_each_batch(tmp_path):
+    run = stored(tmp_path / "run")
+    found = organize_run(run)
+    for batch, network in enumerate(networks()):
+        expected = hb.organize(network.tensor.astype(np.float32), mask=network.mask)
+        kept = run.load_result("organization", batch=batch)
+        assert dict(kept.trees) == dict(expected.trees)
+        entropy = hb.head_entropy(network.tensor.astype(np.float32), expected.trees)
+        np.testing.assert_array_equal(found.head_entropies[batch].raw, entropy.raw)
+        np.testing.assert_array_equal(
+            run.load_result("head-map", batch=batch).coordinates, expected.embedding("head")
+        )
+    scores = np.stack([entropy.raw for entropy in found.head_entropies])
+    np.testing.assert_array_equal(found.stability.top_counts, hb.ranking_stability(scores).top_counts)
+    assert run.load_result("consensus").tree == found.consensus.tree
+
+
+def test_padding_changes_nothing(tmp_path):
+    plain = organize_run(stored(tmp_path / "plain"))
+    padded = organize_run(stored(tmp_path / "padded", padding=5))
+    for one, other in zip(plain.head_entropies, padded.head_entropies, strict=True):
+        np.testing.assert_array_equal(one.raw, other.raw)
+    assert plain.consensus.tree == padded.consensus.tree
+
+
+def test_masked_logits_are_neutral_in_trees_and_entropies(tmp_path):
+    run = stored(tmp_path / "run", content="logits")
+    found = organize_run(run)
+    network = networks("logits")[0]
+    filled = network.tensor.astype(np.float32).copy()
+    for query in range(N_TOKENS):
+        filled[query, query + 1 :] = filled[query, : query + 1].mean(axis=0)
+    expected = hb.organize(filled)
+    assert dict(run.load_result("organization", batch=0).trees) == dict(expected.trees)
+    np.testing.assert_allclose(
+        found.head_entropies[0].raw, hb.head_entropy(filled, expected.trees).raw, rtol=1e-5
+    )
+
+
+def test_what_is_finished_is_not_done_again(tmp_path, monkeypatch):
+    run = stored(tmp_path / "run")
+    first = organize_run(run)
+    assert first.n_reused == 0
+    run.delete_result("asked", batch=1)
+    again = organize_run(open_run(tmp_path / "run"))
+    assert again.n_reused == 2
+    np.testing.assert_array_equal(first.consensus.distances, again.consensus.distances)
+
+
+def test_other_options_are_another_question(tmp_path):
+    run = stored(tmp_path / "run")
+    organize_run(run)
+    assert organize_run(run, options={"n_iterations": 1}).n_reused == 0
+    assert run.load_result("organization", batch=0).n_iterations == 1
+
+
+def test_progress_is_told_batch_by_batch(tmp_path):
+    told = []
+    organize_run(stored(tmp_path / "run"), on_progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_run_without_a_complete_batch_is_refused(tmp_path):
+    with pytest.raises(DataError, match="at least one complete batch"):
+        organize_run(stored(tmp_path / "run", n_batches=0))
+
+
+def test_an_unknown_stream_is_refused(tmp_path):
+    with pytest.raises(SettingError, match="stream must be one of"):
+        organize_run(stored(tmp_path / "run"), stream="cross")
+
+
+def test_valid_tokens_cuts_padding_and_says_what_is_left(rng):
+    tensor = rng.normal(size=(5, 4, 2))
+    mask = np.zeros((5, 4), dtype=bool)
+    mask[1, 2] = mask[3, 0] = True
+    cut = valid_tokens(tensor, mask)
+    np.testing.assert_array_equal(cut.tensor, tensor[np.ix_([1, 3], [0, 2])])
+    np.testing.assert_array_equal(cut.mask, [[False, True], [True, False]])
+    assert cut.queries.tolist() == [1, 3]
+    assert cut.keys.tolist() == [0, 2]
+
+
+def test_valid_tokens_refuses_a_batch_of_nothing():
+    with pytest.raises(DataError, match="every entry is masked"):
+        valid_tokens(np.ones((2, 2, 1)), np.zeros((2, 2), dtype=bool))

@@ -1,0 +1,206 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from haarbor.capturing.inputs import ImageSettings, image_samples, model_inputs
+from haarbor.capturing.inputs.images import picture_samples
+from haarbor.errors import CaptureError, DataError, ShapeError
+from tests.capturing.inputs.small_models import small_model
+
+PLAIN = ImageSettings(
+    input_name="pixel_values",
+    size=(8, 8),
+    patch_size=(4, 4),
+    resize_to=(8, 8),
+    mean=(0.5, 0.5, 0.5),
+    std=(0.5, 0.5, 0.5),
+    prefix=("CLS",),
+    source="by hand",
+)
+
+
+@pytest.fixture
+def pixels(rng):
+    return rng.integers(0, 256, (3, 20, 14, 3), dtype=np.uint8)
+
+
+@pytest.fixture
+def folder(tmp_path, pixels):
+    for name, image in zip(("b.png", "a.PNG", "c.png"), pixels, strict=True):
+        Image.fromarray(image).save(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("not an image")
+    return tmp_path
+
+
+def tensor(samples, index=0):
+    return samples[index].inputs["pixel_values"]
+
+
+def test_values_are_scaled_to_mean_and_deviation_by_hand():
+    image = np.zeros((1, 8, 8, 3), dtype=np.uint8)
+    image[0, :4] = 255
+    (sample,) = image_samples(image, settings=PLAIN)
+    values = sample.inputs["pixel_values"]
+    assert values.shape == (1, 3, 8, 8)
+    assert values.dtype == torch.float32
+    assert (values[:, :, :4] == 1).all()
+    assert (values[:, :, 4:] == -1).all()
+    assert sample.labels == ("CLS", "0,0", "0,1", "1,0", "1,1")
+    assert sample.valid.all()
+    assert sample.valid.shape == (5,)
+
+
+def test_a_folder_gives_its_images_in_the_order_of_their_names(folder, pixels):
+    samples = image_samples(folder, settings=PLAIN)
+    by_array = image_samples(pixels, settings=PLAIN)
+    assert len(samples) == 3
+    for index, position in enumerate((1, 0, 2)):
+        assert torch.equal(tensor(samples, index), tensor(by_array, position))
+    assert samples.description.endswith("resized to 8 x 8, normalised by by hand")
+    assert len(image_samples(folder, settings=PLAIN, n_samples=2)) == 2
+
+
+@pytest.mark.parametrize(
+    ("processor", "options"),
+    [
+        ("ViTImageProcessorPil", {"size": {"height": 8, "width": 8}, "resample": 2}),
+        (
+            "DeiTImageProcessorPil",
+            {"size": {"height": 12, "width": 12}, "crop_size": {"height": 8, "width": 8}},
+        ),
+        ("CLIPImageProcessorPil", {"size": {"shortest_edge": 9}, "crop_size": {"height": 8, "width": 8}}),
+    ],
+)
+def test_images_are_prepared_as_the_checkpoints_own_processor_does(pixels, processor, options):
+    import transformers
+
+    own = getattr(transformers, processor)(**options)
+    settings = model_inputs(small_model("ViTModel"), own.to_dict())
+    samples = image_samples(pixels, settings=settings)
+    for index, image in enumerate(pixels):
+        expected = own(images=Image.fromarray(image), return_tensors="np")["pixel_values"]
+        np.testing.assert_allclose(tensor(samples, index).numpy(), expected, rtol=0, atol=1e-5)
+
+
+def test_floats_are_the_same_image_up_to_rounding(pixels):
+    floats = pixels.transpose(0, 3, 1, 2).astype(np.float64) / 255
+    for settings in (PLAIN, dataclasses.replace(PLAIN, resize_to=10)):
+        one, two = image_samples(pixels, settings=settings), image_samples(floats, settings=settings)
+        np.testing.assert_allclose(tensor(one).numpy(), tensor(two).numpy(), rtol=0, atol=2 / 255 + 1e-6)
+
+
+@pytest.mark.parametrize("name", ["images.npy", "images.npz"])
+def test_arrays_come_from_files_too(tmp_path, pixels, name):
+    if name.endswith("npy"):
+        np.save(tmp_path / name, pixels)
+    else:
+        np.savez(tmp_path / name, images=pixels, targets=np.zeros(3))
+    assert torch.equal(
+        tensor(image_samples(tmp_path / name, settings=PLAIN), 2),
+        tensor(image_samples(torch.from_numpy(pixels), settings=PLAIN), 2),
+    )
+
+
+def test_one_channel_models_get_grey_images(tmp_path, pixels):
+    grey = dataclasses.replace(PLAIN, n_channels=1, mean=(0.5,), std=(0.5,))
+    Image.fromarray(pixels[0]).save(tmp_path / "a.png")
+    assert tensor(image_samples(tmp_path, settings=grey)).shape == (1, 1, 8, 8)
+    assert tensor(image_samples(pixels[..., :1], settings=grey)).shape == (1, 1, 8, 8)
+
+
+def test_pictures_turned_by_the_camera_are_set_upright(tmp_path):
+    image = np.zeros((8, 8, 3), dtype=np.uint8)
+    image[:4] = 255
+    exif = Image.Exif()
+    exif[274] = 3  # upside down
+    Image.fromarray(image).save(tmp_path / "a.png", exif=exif)
+    values = tensor(image_samples(tmp_path, settings=PLAIN))
+    assert (values[0, :, 4:] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix"),
+    [
+        ("ViTModel", ("CLS",)),
+        ("DeiTModel", ("CLS", "DIST")),
+        ("SiglipVisionModel", ()),
+        ("Dinov2WithRegistersModel", ("CLS", "REG0", "REG1")),
+    ],
+)
+def test_there_is_a_label_for_every_token_of_the_model(pixels, kind, prefix):
+    model = small_model(kind)
+    settings = model_inputs(model)
+    sample = image_samples(pixels, settings=settings)[0]
+    assert sample.labels == (*prefix, "0,0", "0,1", "1,0", "1,1")
+    with torch.no_grad():
+        assert model(**sample.inputs).last_hidden_state.shape[1] == len(sample.labels)
+
+
+def test_without_a_preprocessor_the_description_says_what_was_done(pixels):
+    settings = model_inputs(small_model("ViTModel"))
+    samples = image_samples(pixels, settings=settings)
+    assert settings.mean == settings.std == (0.5, 0.5, 0.5)
+    assert samples.description == (
+        "an array of images, resized to 8 x 8, normalised by no preprocessor_config.json: 0.5 and 0.5"
+    )
+
+
+def test_a_preprocessor_may_leave_values_as_they_are():
+    settings = model_inputs(small_model("ViTModel"), {"do_normalize": False, "do_rescale": False})
+    image = np.full((1, 8, 8, 3), 7, dtype=np.uint8)
+    assert (tensor(image_samples(image, settings=settings)) == 7).all()
+
+
+def test_a_preprocessor_for_other_channels_is_refused():
+    with pytest.raises(CaptureError, match="for each of 3 channels; found 1"):
+        model_inputs(small_model("ViTModel"), {"image_mean": [0.5], "image_std": [0.5]})
+
+
+def test_a_folder_without_images_is_refused(tmp_path):
+    with pytest.raises(CaptureError, match=r"must hold .png or .jpg files; it holds none"):
+        image_samples(tmp_path, settings=PLAIN)
+
+
+def test_a_file_that_is_no_image_is_refused_by_name(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"junk")
+    samples = image_samples(tmp_path, settings=PLAIN)
+    with pytest.raises(CaptureError, match=r"a.png must be an image; it could not be read"):
+        samples[0]
+
+
+def test_images_of_sixteen_bits_are_refused(tmp_path):
+    Image.fromarray(np.full((8, 8), 40000, dtype=np.uint16)).save(tmp_path / "deep.png")
+    with pytest.raises(CaptureError, match=r"deep.png must have 8 bits a channel; found mode I;16"):
+        image_samples(tmp_path, settings=PLAIN)[0]
+
+
+def test_other_shapes_and_dtypes_are_refused(pixels):
+    with pytest.raises(ShapeError, match=r"uint8 of shape \(n, height, width, 3\).*Move the axes"):
+        image_samples(pixels.transpose(0, 3, 1, 2), settings=PLAIN)
+    with pytest.raises(ShapeError, match=r"found float64 of shape \(3, 20, 14, 3\)"):
+        image_samples(pixels / 255, settings=PLAIN)
+    with pytest.raises(ShapeError, match="must be uint8 or floats; found int64"):
+        image_samples(pixels.astype(np.int64), settings=PLAIN)
+
+
+@pytest.mark.parametrize("wrong", [-0.5, 1.5, np.nan])
+def test_floats_outside_zero_to_one_are_refused(wrong):
+    images = np.full((1, 3, 8, 8), 0.5)
+    images[0, 0, 0, 0] = wrong
+    with pytest.raises(DataError, match="must lie between 0 and 1; image 0 has"):
+        image_samples(images, settings=PLAIN)[0]
+
+
+def test_an_archive_of_several_arrays_must_say_which(tmp_path, pixels):
+    np.savez(tmp_path / "x.npz", a=pixels, b=pixels)
+    with pytest.raises(CaptureError, match="one array, or one called 'images'; found a, b"):
+        image_samples(tmp_path / "x.npz", settings=PLAIN)
+
+
+def test_opened_pictures_are_samples_as_well(pixels):
+    samples = picture_samples([Image.fromarray(image) for image in pixels], "a set", settings=PLAIN)
+    assert len(samples) == 3
+    assert torch.equal(tensor(samples, 1), tensor(image_samples(pixels, settings=PLAIN), 1))

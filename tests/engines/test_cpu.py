@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+import haarbor as hb
+from tests.assertions import assert_close
+
+
+class Rows:
+    """A block that is written out beforehand."""
+
+    def __init__(self, rows, ends, targets):
+        self.rows = rows
+        self.section_ends = np.array(ends)
+        self.section_targets = np.array(targets)
+        self.dtype = rows.dtype
+
+    def write_means(self, out):
+        out[:] = self.rows
+
+
+def plain_sum(blocks, n_items, n_targets):
+    total = np.zeros((n_targets, n_items, n_items))
+    for block in blocks:
+        begin = 0
+        for end, target in zip(block.section_ends, block.section_targets, strict=True):
+            part = block.rows[:, begin:end].astype(float)
+            total[target] += np.abs(part[:, None] - part[None]).sum(axis=2)
+            begin = end
+    return total
+
+
+def some_blocks(rng, n_items, dtype):
+    return [
+        Rows(rng.normal(size=(n_items, 40)).astype(dtype), [16, 40], [0, 2]),
+        Rows(rng.normal(size=(n_items, 9)).astype(dtype), [9], [2]),
+        Rows(rng.normal(size=(n_items, 64)).astype(dtype), [32, 64], [1, 2]),
+        *(Rows(rng.normal(size=(n_items, 33)).astype(dtype), [33], [w % 3]) for w in range(20)),
+    ]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_items", [1, 2, 7, 12])
+def test_sections_of_blocks_add_to_their_targets(rng, n_items, dtype):
+    blocks = some_blocks(rng, n_items, dtype)
+    found = hb.CpuEngine(2).l1_sums(blocks, n_items, 3)
+    assert found.dtype == np.float64
+    assert_close(found, plain_sum(blocks, n_items, 3), dtype)
+
+
+def test_sums_are_symmetric_with_a_zero_diagonal(rng):
+    found = hb.CpuEngine(1).l1_sums(some_blocks(rng, 9, np.float32), 9, 3)
+    assert (found == found.transpose(0, 2, 1)).all()
+    assert (np.diagonal(found, axis1=1, axis2=2) == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("threads", [2, 3, 5])
+def test_sums_are_the_same_bits_for_any_number_of_threads(rng, threads, dtype):
+    blocks = some_blocks(rng, 11, dtype)
+    one = hb.CpuEngine(1).l1_sums(blocks, 11, 3)
+    assert hb.CpuEngine(threads).l1_sums(blocks, 11, 3).tobytes() == one.tobytes()
+
+
+def test_no_blocks_give_zeros():
+    assert hb.CpuEngine(2).l1_sums([], 3, 2).tolist() == np.zeros((2, 3, 3)).tolist()
+
+
+def test_an_error_while_means_are_formed_reaches_the_caller(rng):
+    class Broken(Rows):
+        def write_means(self, out):
+            raise RuntimeError("no means")
+
+    block = Broken(rng.normal(size=(3, 4)), [4], [0])
+    with pytest.raises(RuntimeError, match="no means"):
+        hb.CpuEngine(2).l1_sums([block], 3, 1)
+
+
+def test_threads_default_to_the_usable_cores(monkeypatch):
+    monkeypatch.setenv("HAARBOR_NUM_THREADS", "3")
+    assert hb.CpuEngine().threads == 3
+    assert repr(hb.CpuEngine(2)) == "CpuEngine(threads=2)"
+    assert hb.CpuEngine(2).name == "cpu"
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
+def test_a_bad_number_of_threads_is_refused(threads):
+    with pytest.raises(hb.SettingError, match="threads must be a whole number from 1; found"):
+        hb.CpuEngine(threads)

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+import haarbor as hb
+from haarbor.errors import SettingError, ShapeError
+
+
+@pytest.fixture(scope="module")
+def batches():
+    networks = [hb.datasets.synthetic_network(16, 2, 4, batch=batch) for batch in range(3)]
+    return [n.tensor for n in networks], [hb.organize(n.tensor, mask=n.mask) for n in networks]
+
+
+def test_distances_are_the_sum_over_batches_along_each_batchs_own_trees(batches):
+    tensors, organizations = batches
+    expected = sum(
+        hb.tree_emd(tensor, {"query": org.trees["query"], "key": org.trees["key"]})
+        for tensor, org in zip(tensors, organizations, strict=True)
+    )
+    found = hb.consensus(iter(tensors), organizations)
+    np.testing.assert_allclose(found.distances, expected, rtol=1e-13)
+    assert found.tree == hb.build_tree(hb.distance_affinity(expected))
+
+
+def test_agreement_of_each_batch_is_its_distance_to_the_common_tree(batches):
+    tensors, organizations = batches
+    found = hb.consensus(tensors, organizations)
+    expected = [hb.partition_distance(org.trees["head"], found.tree) for org in organizations]
+    assert found.tree_distance.tolist() == expected
+    upper = np.triu_indices(8, 1)
+    own = hb.tree_emd(tensors[0], {a: organizations[0].trees[a] for a in ("query", "key")})
+    others = found.distances - own
+    assert found.distance_correlation[0] == pytest.approx(np.corrcoef(own[upper], others[upper])[0, 1])
+
+
+def test_one_batch_agrees_with_itself(batches):
+    tensors, organizations = batches
+    org = organizations[0]
+    found = hb.consensus(tensors[:1], [org])
+    along_final_trees = hb.tree_emd(tensors[0], {a: org.trees[a] for a in ("query", "key")})
+    assert found.tree == hb.build_tree(hb.distance_affinity(along_final_trees))
+    assert np.isnan(found.distance_correlation[0])
+
+
+def test_the_order_of_batches_does_not_matter(batches):
+    tensors, organizations = batches
+    forwards = hb.consensus(tensors, organizations)
+    backwards = hb.consensus(tensors[::-1], organizations[::-1])
+    assert forwards.tree == backwards.tree
+    np.testing.assert_allclose(forwards.tree_distance, backwards.tree_distance[::-1], atol=1e-12)
+
+
+def test_batches_may_differ_in_tokens_but_not_in_heads(batches):
+    tensors, organizations = batches
+    longer = hb.datasets.synthetic_network(20, 2, 4, batch=5)
+    org = hb.organize(longer.tensor, mask=longer.mask)
+    assert hb.consensus([tensors[0], longer.tensor], [organizations[0], org]).n_batches == 2
+    fewer = hb.datasets.synthetic_network(16, 1, 4)
+    with pytest.raises(ShapeError, match="same heads; found 8 and 4"):
+        hb.consensus([tensors[0], fewer.tensor], [organizations[0], hb.organize(fewer.tensor)])
+
+
+def test_missing_tensors_and_no_batches_are_refused(batches):
+    tensors, organizations = batches
+    with pytest.raises(ShapeError, match="found 1 for 3"):
+        hb.consensus(tensors[:1], organizations)
+    with pytest.raises(SettingError, match="at least one batch"):
+        hb.consensus([], [])

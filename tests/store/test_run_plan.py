@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+from haarbor.errors import SettingError, ShapeError, StoreError
+from haarbor.store import RunPlan, StreamPlan
+from tests.store.runs import CROSS, ENCODER, STREAM, tiny_plan
+
+
+def test_plan_comes_back_from_its_dictionary():
+    plan = tiny_plan(streams=(ENCODER, STREAM, CROSS), n_batches=None, settings={"a": [1, {"b": None}]})
+    assert RunPlan.from_dict(plan.to_dict()) == plan
+    assert RunPlan.from_dict(plan.to_dict()).first_difference(plan) is None
+
+
+def test_sizes_of_a_run_by_hand():
+    # 2 layers x 3 heads x 16 entries x 2 contents x 4 bytes, and a mask of 16 bytes.
+    assert tiny_plan().n_bytes_per_batch == 2 * 3 * 16 * 2 * 4 + 16
+    assert tiny_plan().n_bytes == 3 * tiny_plan().n_bytes_per_batch
+    assert tiny_plan(dtype="float16").n_bytes_per_batch == 2 * 3 * 16 * 2 * 2 + 16
+    assert tiny_plan(n_batches=None).n_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model": "other"}, "model is 'tiny' there and 'other' here"),
+        ({"settings": {"seed": 8, "mode": "faithful"}}, "settings.seed is 7 there and 8 here"),
+        ({"settings": {"seed": 7}}, "settings.mode is missing here"),
+        ({"settings": {"seed": 7, "mode": "faithful", "x": 1}}, "settings.x is missing there"),
+        ({"n_batches": None}, "n_batches is 3 there and None here"),
+        ({"contents": ("probabilities",)}, r"contents is .* there and \['probabilities'\] here"),
+        (
+            {"streams": (StreamPlan(name="decoder", n_layers=2, n_heads=3, n_queries=4, n_keys=5),)},
+            r"streams\[0\].n_keys is 4 there and 5 here",
+        ),
+    ],
+)
+def test_first_difference_names_the_field(changes, words):
+    import re
+
+    assert re.fullmatch(words, tiny_plan().first_difference(tiny_plan(**changes)))
+
+
+def test_head_groups_may_come_as_an_array():
+    plan = StreamPlan(name="s", n_layers=1, n_heads=4, n_queries=2, n_keys=2, head_groups=np.arange(4) // 2)
+    assert plan.head_groups == (0, 0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"streams": ()}, SettingError, "streams of different names"),
+        ({"streams": (STREAM, STREAM)}, SettingError, "streams of different names"),
+        ({"contents": ("scores",)}, SettingError, "contents must be among"),
+        ({"contents": ()}, SettingError, "contents must be among"),
+        ({"dtype": "float64"}, SettingError, "dtype must be 'float16' or 'float32'"),
+        ({"labels": "words"}, SettingError, "labels must be"),
+        ({"n_batches": 0}, SettingError, "n_batches must be at least 1"),
+        ({"settings": {"a": object()}}, SettingError, "settings must hold JSON values"),
+        ({"settings": {"a": float("nan")}}, SettingError, "settings must hold JSON values"),
+    ],
+)
+def test_plan_rejects(changes, error, words):
+    with pytest.raises(error, match=words):
+        tiny_plan(**changes)
+
+
+@pytest.mark.parametrize("name", ["", "batches", "results", "a/b", "..", ".hidden"])
+def test_stream_rejects_names_that_are_no_folder_names(name):
+    with pytest.raises(SettingError, match="a stream's name must be"):
+        StreamPlan(name=name, n_layers=1, n_heads=1, n_queries=1, n_keys=1)
+
+
+def test_stream_rejects_sizes_and_groups():
+    with pytest.raises(ShapeError, match="n_heads of stream 's' must be a whole number from 1; found 0"):
+        StreamPlan(name="s", n_layers=1, n_heads=0, n_queries=1, n_keys=1)
+    with pytest.raises(
+        ShapeError, match="head_groups of stream 's' must hold a key-value head for each of 2"
+    ):
+        StreamPlan(name="s", n_layers=1, n_heads=2, n_queries=1, n_keys=1, head_groups=(0,))
+
+
+def test_unknown_stream_is_named():
+    with pytest.raises(SettingError, match="stream must be one of 'decoder'; found 'encoder'"):
+        tiny_plan().stream("encoder")
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda d: d.pop("model"), lambda d: d.update(extra=1), lambda d: d.pop("streams")]
+)
+def test_damaged_plan_is_a_store_error(spoil):
+    values = tiny_plan().to_dict()
+    spoil(values)
+    with pytest.raises(StoreError, match="the plan of a run must be readable"):
+        RunPlan.from_dict(values)

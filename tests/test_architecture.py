@@ -1,0 +1,193 @@
+"""What the layout of the package promises, read from the files themselves."""
+
+import ast
+import importlib
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import haarbor
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "haarbor"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+SUBPACKAGES = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
+
+# Each layer may import from its own folder and from lower ranks, never sideways or up.
+RANK = {
+    "errors": 0,
+    "array_types": 0,
+    "named_axes": 1,
+    "engines": 2,
+    "spectral": 3,
+    "trees": 4,
+    "transport": 5,
+    "wavelets": 6,
+    "questionnaire": 7,
+    "datasets": 8,
+    "testing": 8,
+    "store": 9,
+    "analysis": 10,
+    "capture": 10,
+    "__init__": 11,
+    "plots": 12,
+    "cli": 13,
+    "__main__": 14,
+}
+HEAVY = (
+    "torch",
+    "transformers",
+    "timm",
+    "matplotlib",
+    "plotly",
+    "dask",
+    "numba",
+    "scipy.stats",
+    "hypothesis",
+)
+
+
+def layer_of(path):
+    """First folder below the package, or the module itself."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imports(path):
+    """Every module a file imports, wherever in the file, as (name, line)."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}:{node.lineno} is a relative import"
+            module = node.module
+            if module == "haarbor":
+                # `from haarbor import x` reaches x, be it a module or a name of the front page.
+                # The version is a constant of the first line, there for everyone.
+                names = [alias.name for alias in node.names if alias.name != "__version__"]
+                yield from (
+                    (f"haarbor.{name}" if name in RANK else "haarbor.__init__", node.lineno) for name in names
+                )
+            else:
+                yield module, node.lineno
+
+
+def layers_imported(path):
+    for name, line in imports(path):
+        parts = name.split(".")
+        if parts[0] == "haarbor":
+            yield (parts[1] if len(parts) > 1 else "__init__"), line
+
+
+def test_every_layer_has_a_rank():
+    layers = {layer_of(path) for path in MODULES}
+    assert layers <= set(RANK), f"give {sorted(layers - set(RANK))} a rank"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downwards(path):
+    mine = layer_of(path)
+    upward = {
+        f"{layer} (line {line})"
+        for layer, line in layers_imported(path)
+        if layer != mine and RANK[layer] >= RANK[mine]
+    }
+    assert not upward, f"{path.name} imports from its own rank or above: {sorted(upward)}"
+
+
+def test_the_reader_of_imports_sees_what_is_hidden(tmp_path):
+    hidden = tmp_path / "hidden.py"
+    hidden.write_text(
+        "def f():\n    if True:\n        from haarbor.cli import main\n    import haarbor.plots as p\n"
+    )
+    assert sorted(layers_imported(hidden)) == [("cli", 3), ("plots", 4)]
+    hidden.write_text("from haarbor import datasets, organize\nimport haarbor\n")
+    assert [layer for layer, _ in layers_imported(hidden)] == ["datasets", "__init__", "__init__"]
+    hidden.write_text("from . import trees\n")
+    with pytest.raises(AssertionError, match="relative import"):
+        list(layers_imported(hidden))
+
+
+@pytest.mark.parametrize(
+    "path", [*MODULES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_files_are_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_nothing_reads_or_writes_pickles(path):
+    roots = {name.split(".")[0] for name, _ in imports(path)}
+    assert not roots & {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_test_kit_imports_hypothesis(path):
+    roots = {name.split(".")[0] for name, _ in imports(path)}
+    assert "hypothesis" not in roots or layer_of(path) == "testing"
+    assert "pytest" not in roots
+
+
+def exported(path):
+    """Public names a module imports or defines at its top, the imported modules left out."""
+    module = importlib.import_module(path)
+    return {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType) and name != "annotations"
+    }
+
+
+@pytest.mark.parametrize("folder", SUBPACKAGES, ids=lambda folder: folder.name)
+def test_subpackages_list_what_they_export(folder):
+    module = importlib.import_module(f"haarbor.{folder.name}")
+    assert list(module.__all__) == sorted(module.__all__)
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert set(module.__all__) == exported(f"haarbor.{folder.name}")
+
+
+def test_the_front_page_lists_what_it_exports():
+    names = haarbor.__all__
+    assert names == sorted(names)
+    listed = set(names) - {"__version__"}
+    assert {name for name in listed if isinstance(getattr(haarbor, name), types.ModuleType)} <= {"datasets"}
+    assert listed - {"datasets"} == exported("haarbor")
+
+
+def top_level_names(tree):
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_modules_list_names_they_define(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    lists = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+    ]
+    if path.name == "__main__.py":
+        return
+    assert len(lists) == 1, "one __all__ a module"
+    assert lists[0] == sorted(lists[0])
+    assert set(lists[0]) <= set(top_level_names(tree))
+
+
+def test_importing_haarbor_loads_nothing_heavy():
+    code = (
+        "import sys, haarbor\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
+        "print([name for name in ('testing', 'plots', 'cli') if f'haarbor.{name}' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "[]"]

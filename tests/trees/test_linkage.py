@@ -1,0 +1,29 @@
+import pytest
+
+from haarbor import TreeError
+from haarbor.trees.linkage import levels_of_linkage
+from tests.reference.folders import same_partitions
+
+
+def test_shallow_leaves_are_carried_down():
+    levels = levels_of_linkage([[1, 2, 0.1, 2], [0, 4, 0.2, 3], [3, 5, 0.3, 4]]).tolist()
+    assert same_partitions(levels, [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 2], [0, 1, 2, 3]])
+
+
+def test_two_items_have_two_levels():
+    assert same_partitions(levels_of_linkage([[0, 1, 1.0, 2]]).tolist(), [[0, 0], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("linkage", "message"),
+    [
+        ([[0, 1, 1.0]], r"shape \(n - 1, 4\); found \(1, 3\)"),
+        ([], r"shape \(n - 1, 4\); found"),
+        ([[0, 1, 1.0, 2], [0, 2, 1.0, 3]], "join every earlier cluster exactly once"),
+        ([[0, 3, 1.0, 2], [1, 2, 1.0, 3]], "join every earlier cluster exactly once"),
+        ([[0, -1, 1.0, 2]], "join every earlier cluster exactly once"),
+    ],
+)
+def test_what_is_not_a_linkage_is_refused(linkage, message):
+    with pytest.raises(TreeError, match=message):
+        levels_of_linkage(linkage)
