@@ -9,9 +9,23 @@ import numpy.typing as npt
 from haarbor.array_types import AnyArray, BoolArray, FloatArray
 from haarbor.errors import DataError, ShapeError
 
-__all__ = ["axis_names", "checked_mask", "checked_tensor", "position_text"]
+__all__ = ["axis_names", "checked_mask", "checked_tensor", "n_axes_of", "position_text"]
 
 _USUAL_AXES = {2: ("query", "key"), 3: ("query", "key", "head")}
+
+
+def n_axes_of(X: npt.ArrayLike) -> int:
+    """Number of axes of what is to become a tensor.
+
+    Raises
+    ------
+    ShapeError
+        If it is no rectangular array.
+    """
+    try:
+        return int(np.ndim(X))
+    except ValueError as error:
+        raise ShapeError(f"the tensor must be a rectangular array; {error}.") from None
 
 
 def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:

@@ -65,6 +65,16 @@ def test_no_blocks_give_zeros():
     assert hb.CpuEngine(2).l1_sums([], 3, 2).tolist() == np.zeros((2, 3, 3)).tolist()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_block_without_columns_adds_nothing(rng, threads):
+    # A feature axis of one item has no raised folders: its blocks can be empty, also a thread's first.
+    empty = Rows(np.empty((3, 0)), [0], [0])
+    full = Rows(rng.normal(size=(3, 4)), [4], [1])
+    found = hb.CpuEngine(threads).l1_sums([empty, full, empty], 3, 2)
+    assert (found[0] == 0).all()
+    assert_close(found[1], plain_sum([full], 3, 2)[1])
+
+
 def test_an_error_while_means_are_formed_reaches_the_caller(rng):
     class Broken(Rows):
         def write_means(self, out):

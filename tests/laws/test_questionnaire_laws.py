@@ -1,7 +1,6 @@
 import warnings
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
@@ -10,8 +9,6 @@ import haarbor as hb
 from haarbor.testing import affinities, attention_samples
 from tests.assertions import assert_close, assert_same_trees
 from tests.samples import random_tree
-
-pytestmark = pytest.mark.filterwarnings("ignore::haarbor.ConvergenceWarning")
 
 AXES = ("query", "key", "head")
 seeds = st.integers(0, 2**32 - 1)

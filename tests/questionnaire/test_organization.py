@@ -117,7 +117,7 @@ def test_unknown_axes_are_refused(org, ask):
 
 def test_the_result_cannot_be_changed(org):
     with pytest.raises(AttributeError):
-        org.converged = True
+        org.period = 1
     for affinity in (*org.affinities.values(), *org.initial_affinities.values()):
         with pytest.raises(ValueError, match="read-only"):
             affinity[0, 0] = 2

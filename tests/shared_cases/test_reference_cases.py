@@ -1,7 +1,6 @@
 """Inputs and results of the published program, from ../shared/cases (or $HAARBOR_SHARED/cases)."""
 
 import os
-import warnings
 from functools import cache
 from pathlib import Path
 
@@ -36,14 +35,12 @@ def axes_of(found):
 def organized(path, dtype):
     found = case(path)
     axes = axes_of(found)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", hb.ConvergenceWarning)
-        return hb.organize(
-            found["X"].astype(dtype), axes, n_iterations=int(found["iterations"]),
-            initial=str(found["initial"]), tree_constant=float(found["tree_constant"]), refine="published",
-            alpha=dict(zip(axes, found["alpha"].tolist(), strict=True)),
-            beta=dict(zip(axes, found["beta"].tolist(), strict=True)),
-        )  # fmt: skip
+    return hb.organize(
+        found["X"].astype(dtype), axes, n_iterations=int(found["iterations"]),
+        initial=str(found["initial"]), tree_constant=float(found["tree_constant"]), refine="published",
+        alpha=dict(zip(axes, found["alpha"].tolist(), strict=True)),
+        beta=dict(zip(axes, found["beta"].tolist(), strict=True)),
+    )  # fmt: skip
 
 
 def trees_of(found, axis):

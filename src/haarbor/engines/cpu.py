@@ -10,8 +10,7 @@ import numpy as np
 
 from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.engines.engine import FeatureBlock
-from haarbor.engines.worker_threads import ordered_results, usable_cores
-from haarbor.errors import SettingError
+from haarbor.engines.worker_threads import ordered_results, thread_count
 
 __all__ = ["CpuEngine"]
 
@@ -30,9 +29,7 @@ class CpuEngine:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
-            raise SettingError(f"threads must be a whole number from 1; found {threads!r}.")
-        self.threads = usable_cores() if threads is None else threads
+        self.threads = thread_count(threads)
         self._buffers = threading.local()
 
     @property
@@ -50,9 +47,9 @@ class CpuEngine:
     def _buffer(self, size: int, dtype: np.dtype[Any]) -> FloatArray:
         # One buffer a thread for all its blocks: fresh memory would cost as much as the sums.
         n_bytes = size * dtype.itemsize
-        if getattr(self._buffers, "bytes", np.empty(0, np.uint8)).size < n_bytes:
-            self._buffers.bytes = np.empty(n_bytes, np.uint8)
-        whole: AnyArray = self._buffers.bytes
+        whole: AnyArray | None = getattr(self._buffers, "bytes", None)
+        if whole is None or whole.size < n_bytes:
+            whole = self._buffers.bytes = np.empty(n_bytes, np.uint8)
         return whole[:n_bytes].view(dtype)
 
     def l1_sums(self, blocks: Sequence[FeatureBlock], n_items: int, n_targets: int) -> FloatArray:
@@ -61,7 +58,7 @@ class CpuEngine:
 
         def partial(block: FeatureBlock) -> tuple[IntArray, FloatArray]:
             ends = block.section_ends
-            rows = self._buffer(n_items * int(ends[-1]), block.dtype).reshape(n_items, -1)
+            rows = self._buffer(n_items * int(ends[-1]), block.dtype).reshape(n_items, int(ends[-1]))
             block.write_means(rows)
             distances = np.zeros((ends.size, n_items, n_items))
             add_l1(rows, ends, distances)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from haarbor.errors import SettingError
 
-__all__ = ["ordered_results", "usable_cores"]
+__all__ = ["ordered_results", "thread_count", "usable_cores"]
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -27,6 +27,15 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def thread_count(asked: int | None) -> int:
+    """Number of threads as asked for, or every usable core."""
+    if asked is None:
+        return usable_cores()
+    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+        raise SettingError(f"threads must be a whole number from 1; found {asked!r}.")
+    return asked
 
 
 @lru_cache(maxsize=4)

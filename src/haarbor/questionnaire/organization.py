@@ -107,7 +107,8 @@ class Organization:
         tree = self.trees[self._known(axis)]
         if tree.n_items == 1:
             return np.zeros(1, dtype=np.int64)
-        return tree.leaf_order(self.spectrum(axis).eigenvectors[:, 1])
+        # Rounded, so that identical items stand by their numbers and not by the eigensolver's noise.
+        return tree.leaf_order(np.round(self.spectrum(axis).eigenvectors[:, 1], 10))
 
     def rearranged(self, X: npt.ArrayLike) -> AnyArray:
         """`X` with every axis in leaf order; any array of the organised shape.

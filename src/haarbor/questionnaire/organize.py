@@ -12,7 +12,7 @@ from haarbor.array_types import FloatArray, frozen
 from haarbor.engines.cpu import CpuEngine
 from haarbor.engines.engine import L1Engine, engine_named
 from haarbor.errors import ShapeError
-from haarbor.named_axes import axis_names
+from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.questionnaire.masked_entries import Content, neutral_tensor
 from haarbor.questionnaire.organization import Organization
 from haarbor.questionnaire.reused_emd import ReusedEmd
@@ -112,7 +112,7 @@ def organize(
     >>> org.order("query").tolist()  # items 0 and 2 together, and 1 and 3
     [0, 2, 1, 3]
     """
-    names = axis_names(axes, np.ndim(X))
+    names = axis_names(axes, n_axes_of(X))
     if len(names) < 2:
         raise ShapeError(f"a questionnaire needs at least two axes; found {names}.")
     tensor, kind = neutral_tensor(X, names, mask, content)
@@ -124,7 +124,7 @@ def organize(
         alpha=exponent_by_axis("alpha", alpha, names),
         beta=exponent_by_axis("beta", beta, names),
         tree=tree,
-        tree_constant=float(tree_constant),
+        tree_constant=tree_constant,
         cut=cut,
         refine=refine,
         engine=summing.name,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from haarbor.errors import SettingError
 
 __all__ = ["QuestionnaireSettings"]
@@ -34,12 +36,18 @@ class QuestionnaireSettings:
         _require_choice("tree", self.tree, ("flexible", "binary"))
         _require_choice("cut", self.cut, ("zero", "balanced"))
         _require_choice("refine", self.refine, ("latest", "published"))
-        if isinstance(self.n_iterations, bool) or not isinstance(self.n_iterations, int):
-            raise SettingError(f"n_iterations must be a whole number; found {self.n_iterations!r}.")
-        if self.n_iterations < 1:
-            raise SettingError(f"n_iterations must be at least 1; found {self.n_iterations}.")
-        if not self.tree_constant > 0 or self.tree_constant == float("inf"):
-            raise SettingError(f"tree_constant must be positive and finite; found {self.tree_constant}.")
+        iterations, constant = self.n_iterations, self.tree_constant
+        if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer):
+            raise SettingError(f"n_iterations must be a whole number; found {iterations!r}.")
+        if iterations < 1:
+            raise SettingError(f"n_iterations must be at least 1; found {iterations}.")
+        if isinstance(constant, bool) or not isinstance(constant, int | float | np.number):
+            raise SettingError(f"tree_constant must be a number; found {constant!r}.")
+        if not 0 < constant < float("inf"):
+            raise SettingError(f"tree_constant must be positive and finite; found {constant}.")
+        # Plain numbers, so that the settings can be written as JSON.
+        object.__setattr__(self, "n_iterations", int(iterations))
+        object.__setattr__(self, "tree_constant", float(constant))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""
@@ -47,5 +55,5 @@ class QuestionnaireSettings:
 
 
 def _require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise SettingError(f"{name} must be one of {', '.join(map(repr, choices))}; found {value!r}.")

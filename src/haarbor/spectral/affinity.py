@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray
-from haarbor.engines.worker_threads import ordered_results, usable_cores
+from haarbor.engines.worker_threads import ordered_results, thread_count
 from haarbor.errors import AffinityError, AffinityWarning
-from haarbor.named_axes import axis_names, checked_tensor
+from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.spectral.slices import slice_blocks
 
 __all__ = ["cosine_affinity", "distance_affinity", "gaussian_affinity"]
@@ -87,9 +87,7 @@ def cosine_affinity(
 
     inner = np.zeros((n_slices, n_slices))
     overlap = np.zeros((n_slices, n_slices))
-    for part, part_overlap in ordered_results(
-        sums, slice_blocks(tensor, position), threads or usable_cores()
-    ):
+    for part, part_overlap in ordered_results(sums, slice_blocks(tensor, position), thread_count(threads)):
         inner += part
         overlap += part_overlap
     inner = np.triu(inner) + np.triu(inner, 1).T
@@ -151,7 +149,7 @@ def gaussian_affinity(
         return pairs
 
     pairs = np.zeros(n_slices * (n_slices - 1) // 2)
-    for part in ordered_results(squares, slice_blocks(tensor, position), threads or usable_cores()):
+    for part in ordered_results(squares, slice_blocks(tensor, position), thread_count(threads)):
         pairs += part
     distances: FloatArray = squareform(np.sqrt(pairs)) if n_slices > 1 else np.zeros((1, 1))
     nearest = np.sort(distances, axis=0)[:_NEIGHBOURS]
@@ -199,7 +197,7 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
 def _slices_of(
     X: npt.ArrayLike, axis: int | str, axes: Sequence[str] | None, *, nan_is_missing: bool
 ) -> tuple[FloatArray, int, bool]:
-    n_axes = np.ndim(X)
+    n_axes = n_axes_of(X)
     if axes is not None or isinstance(axis, str):
         names = axis_names(axes, n_axes)
     else:

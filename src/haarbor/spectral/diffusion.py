@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen
@@ -53,6 +54,8 @@ def diffusion_map(affinity: npt.ArrayLike, dimensions: int = 3, time: float = 1.
     >>> diffusion_map([[1.0, 0.5], [0.5, 1.0]]).coordinates.round(4).tolist()
     [[0.3333], [-0.3333]]
     """
+    if isinstance(dimensions, bool) or not isinstance(dimensions, int | np.integer):
+        raise SettingError(f"dimensions must be a whole number; found {dimensions!r}.")
     if dimensions < 1:
         raise SettingError(f"dimensions must be at least 1; found {dimensions}.")
     if not time >= 0:

@@ -69,9 +69,9 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     With :math:`r` the row sums of :math:`W`, :math:`P = W/(r_i r_j)`, :math:`s` the roots of the row
     sums of :math:`P` and :math:`S = P/(s_i s_j)`, take the eigenpairs :math:`S u_j = \lambda_j u_j`
     largest in :math:`|\lambda|`; :math:`\psi_j = u_j/u_1`. The first eigenvector is known,
-    :math:`u_1 \propto s`, and is split off before the rest is computed: so it is the constant one
-    also when the affinity falls into several components and the eigenvalue 1 is repeated. Signs are
-    fixed by making the entry of largest size positive. Cost :math:`O(n^3)`.
+    :math:`u_1 \propto s`, and its eigenvalue is set apart before the rest is computed: so it is the
+    constant one also when the affinity falls into several components and the eigenvalue 1 is
+    repeated. Signs are fixed by making the entry of largest size positive. Cost :math:`O(n^3)`.
 
     Examples
     --------
@@ -97,10 +97,11 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     scale = np.sqrt(chain.sum(axis=1))
     symmetric = chain / scale[:, None] / scale[None, :]
     first = scale / np.linalg.norm(scale)
-    symmetric = (symmetric + symmetric.T) / 2 - np.outer(first, first)
+    # Raised from 1 to 2, the first eigenvalue stands apart from all others, repeated ones too.
+    symmetric = (symmetric + symmetric.T) / 2 + np.outer(first, first)
     values, vectors = _eigenpairs(symmetric)
     # eigh ascends, and negative eigenvalues count by size.
-    order = np.argsort(-np.abs(values), kind="stable")[: wanted - 1]
+    order = np.argsort(-np.abs(values), kind="stable")[1:wanted]
     psi = vectors[:, order] / first[:, None]
     largest = psi[np.argmax(np.abs(psi), axis=0), np.arange(order.size)]
     psi *= np.where(largest < 0, -1.0, 1.0)

@@ -21,9 +21,6 @@ __all__ = ["OuterFolders", "OuterPart", "RaisedFolders", "ground_weight", "outer
 
 OuterPart = Literal["ground", "raised"]
 
-# Weights of one level differ from the ground weight by rounding alone; an added level adds far more.
-_NO_WEIGHT = 1e-9
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OuterFolders:
@@ -85,23 +82,21 @@ def outer_folders(
     OuterFolders
     """
     runs = [np.zeros(1, dtype=np.int64)]
-    weights = np.ones(1)
+    # A product of (ground + raised) weights is ground x ground plus a raised rest.
+    ground, raised = np.ones(1), np.zeros(1)
     for tree, stride, (alpha, beta) in zip(trees, strides, exponents, strict=True):
         pruned = tree.pruned
         # In tree order, a folder before its children: neighbours share items, and so memory.
         order = np.lexsort((-pruned.sizes, pruned.member_begins))
         members = [pruned.members(folder) * stride for folder in order]
         runs = [np.add.outer(run, member).ravel() for run in runs for member in members]
-        weights = np.multiply.outer(weights, pruned.weights(alpha, beta)[order]).ravel()
+        more = pruned.raised_weights(alpha, beta)[order]
+        level_part = np.where(pruned.sizes[order] == 1, ground_weight(tree, alpha, beta), 0.0)
+        raised = (np.multiply.outer(raised, level_part + more) + np.multiply.outer(ground, more)).ravel()
+        ground = np.multiply.outer(ground, level_part).ravel()
     sizes = np.array([run.size for run in runs])
-    if part == "ground":
-        kept = sizes == 1
-        weights = np.ones_like(weights)
-    else:
-        ground = np.prod([ground_weight(t, a, b) for t, (a, b) in zip(trees, exponents, strict=True)])
-        weights = weights - np.where(sizes == 1, ground, 0.0)
-        kept = weights > _NO_WEIGHT * ground
-    chosen = np.flatnonzero(kept)
+    chosen = np.flatnonzero(ground if part == "ground" else raised)
+    weights = np.ones_like(raised) if part == "ground" else raised
     picked = [runs[folder] for folder in chosen]
     return OuterFolders(
         offsets=np.concatenate(picked) if picked else np.zeros(0, dtype=np.int64),
@@ -131,15 +126,14 @@ def raised_folders(
     """
     pruned = tree.pruned
     n_items = tree.n_items
-    weights = pruned.weights(alpha, beta)
+    weights = pruned.raised_weights(alpha, beta)
     # From the leaves up, so that children come before their parents.
     larger = np.flatnonzero(pruned.sizes > 1)[::-1]
     number = np.full(pruned.n_folders, -1, dtype=np.int64)
     number[larger] = n_items + np.arange(larger.size)
     number[pruned.leaves] = np.arange(n_items)
-    ground = ground_weight(tree, alpha, beta)
-    added = weights[pruned.leaves] - ground
-    alone = np.flatnonzero(added > _NO_WEIGHT * ground)
+    added = weights[pruned.leaves]
+    alone = np.flatnonzero(added)
     children = [number[pruned.children_of(folder)] for folder in larger]
     children += [np.array([item]) for item in alone]
     scale = np.concatenate([weights[larger] / pruned.sizes[larger], added[alone]])

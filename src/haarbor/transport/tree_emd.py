@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray
 from haarbor.engines.engine import L1Engine, engine_named
 from haarbor.errors import ShapeError, TreeError
-from haarbor.named_axes import axis_names, checked_tensor
+from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.transport.exponents import exponent_by_axis
 from haarbor.transport.folder_means import FolderMeans
 from haarbor.trees.partition_tree import PartitionTree
@@ -73,7 +72,7 @@ def tree_emd(
     >>> tree_emd(spikes, {"key": halves})[0].tolist()  # a sibling is nearer than the other half
     [0.0, 0.5, 1.0]
     """
-    names = axis_names(axes, np.ndim(X))
+    names = axis_names(axes, n_axes_of(X))
     without = [axis for axis in names if axis not in trees]
     unknown = [axis for axis in trees if axis not in names]
     if unknown:

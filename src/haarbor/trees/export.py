@@ -138,7 +138,8 @@ def text_drawing(tree: PartitionTree, labels: Sequence[str] | None = None, *, ma
 
 
 def _needs_quotes(name: str) -> bool:
-    return not name or any(letter in " \t\n()[]{}:;,'\"" for letter in name)
+    # An underscore outside quotes is read as a space.
+    return not name or any(letter in " \t\n()[]{}:;,'\"_" for letter in name)
 
 
 def _checked_labels(tree: PartitionTree, labels: Sequence[str] | None) -> Sequence[str]:

@@ -67,12 +67,26 @@ class PrunedTree:
         >>> PartitionTree([[0, 0, 0], [0, 0, 1], [0, 1, 2]]).pruned.weights().round(3).tolist()
         [1.0, 0.667, 0.667, 0.333, 0.333]
         """
+        return self._weights_up_to(self.last_level, alpha, beta)
+
+    def raised_weights(self, alpha: float = 0.0, beta: float = 1.0) -> FloatArray:
+        """The same without what singletons weigh on the last level, shape (n_folders,).
+
+        Examples
+        --------
+        >>> from haarbor import PartitionTree
+        >>> tree = PartitionTree([[0, 0, 0], [0, 0, 1], [0, 1, 2]])
+        >>> tree.pruned.raised_weights().round(3).tolist()
+        [1.0, 0.667, 0.333, 0.0, 0.0]
+        """
+        return self._weights_up_to(self.last_level - (self.sizes == 1), alpha, beta)
+
+    def _weights_up_to(self, last_level: IntArray, alpha: float, beta: float) -> FloatArray:
         decay = 2.0 ** (-float(alpha) * np.arange(int(self.last_level.max()) + 1))
-        # A running sum from the leaves up, so that the singleton of the last level keeps its own
-        # weight exactly, and not a difference of two large sums.
-        below: FloatArray = np.append(np.cumsum(decay[::-1])[::-1], 0.0)
-        chain = below[self.first_level] - below[self.last_level + 1]
-        chain = np.where(self.first_level == self.last_level, decay[self.first_level], chain)
+        chain = np.where(last_level >= self.first_level, decay[self.first_level], 0.0)
+        # Sums of their own, few as they are: differences of running sums would lose the small ones.
+        for folder in np.flatnonzero(last_level > self.first_level):
+            chain[folder] = decay[self.first_level[folder] : last_level[folder] + 1].sum()
         size_part: FloatArray = (self.sizes / self.n_items) ** float(beta)
         return size_part * chain
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen
 from haarbor.engines.worker_threads import ordered_results, usable_cores
 from haarbor.errors import SettingError, ShapeError, TreeError
-from haarbor.named_axes import axis_names
+from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.haar_system import haar_system
 from haarbor.wavelets.haar_transform import haar_transform
@@ -131,7 +131,7 @@ def head_entropy(
     >>> found.raw.round(6).tolist(), found.constant.round(6).tolist()
     ([6.0], [4.0])
     """
-    names = axis_names(axes, np.ndim(X))
+    names = axis_names(axes, n_axes_of(X))
     matrix_axes = tuple(axis for axis in names if axis != "head")
     array = np.asarray(X)
     array = np.moveaxis(array, names.index("head"), -1) if "head" in names else array[..., None]
@@ -172,8 +172,8 @@ def network_entropy(
     >>> network_entropy([[3.0, 1.0], [1.0, 3.0]], {"query": halves, "key": halves}, k=4).raw
     6.0
     """
-    names = axis_names(axes, np.ndim(X))
-    sums = _power_sums(np.asarray(X)[..., None], (*names, "whole"), names, trees, k, p)
+    names = axis_names(axes, n_axes_of(X))
+    sums = _power_sums(np.asarray(X)[..., None], (*names, "(whole)"), names, trees, k, p)
     fields = {name: value[0] for name, value in sums.fields().items()}
     least, most = fields.pop("tie_interval")
     return NetworkEntropy(
@@ -210,7 +210,7 @@ def sorted_coefficients(
     >>> sorted_coefficients([[3.0, 1.0], [1.0, 3.0]], {"query": halves, "key": halves}).round(6).tolist()
     [4.0, 0.0, 0.0, 2.0]
     """
-    names = axis_names(axes, np.ndim(X))
+    names = axis_names(axes, n_axes_of(X))
     expanded = tuple(axis for axis in names if axis in trees)
     array = np.moveaxis(np.asarray(X), [names.index(a) for a in expanded], range(len(expanded)))
     order = (*expanded, *(axis for axis in names if axis not in trees))
@@ -225,29 +225,32 @@ class _PowerSums:
     """What both entropies are made of, one entry a column."""
 
     chosen: FloatArray
+    chosen_rest: FloatArray
+    """Without the constant function, which is always the first one chosen."""
     least: FloatArray
     most: FloatArray
     everything: FloatArray
     constant: FloatArray
     chosen_energy: FloatArray
-    energy: FloatArray
+    rest_energy: FloatArray
+    """Of all functions but the constant one."""
     p: float
     k: int
     n_functions: int
 
     def fields(self) -> dict[str, FloatArray]:
-        norm = np.sqrt(self.energy)
-        rest = np.maximum(self.energy - self.constant**2, 0.0)
+        energy = self.rest_energy + self.constant**2
+        norm = np.sqrt(energy)
         # What rounding leaves of a constant head is not structure.
-        rest = np.where(rest > 1e-13 * self.energy, rest, 0.0)
-        without_mean = self.chosen - np.abs(self.constant) ** self.p
+        noise = 16 * np.finfo(np.float64).eps ** 2 * self.n_functions
+        rest = np.where(self.rest_energy > noise * energy, self.rest_energy, 0.0)
         return {
             "raw": self.chosen,
             "normalised": _ratio(self.chosen, norm**self.p),
-            "mean_removed": _ratio(without_mean, np.sqrt(rest) ** self.p),
+            "mean_removed": _ratio(self.chosen_rest, np.sqrt(rest) ** self.p),
             "tie_interval": np.stack([self.least, self.most], axis=-1),
             "constant": self.constant,
-            "energy_share": _ratio(self.chosen_energy, self.energy),
+            "energy_share": _ratio(self.chosen_energy, energy),
             "all_scales": self.everything,
             "fine_share": _ratio(np.maximum(self.everything - self.chosen, 0.0), self.everything),
             "norm": norm,
@@ -276,25 +279,28 @@ def _power_sums(
         raise ShapeError("an entropy needs at least one axis with a tree.")
     coefficients = haar_transform(array, {axis: trees[axis] for axis in expanded}, names)
     products = largest_products([haar_system(trees[axis]) for axis in expanded], k)
-    everything, energy = _column_sums(coefficients, float(p))
+    constant = coefficients[(0,) * len(expanded)].astype(np.float64)
+    rest, rest_energy = _column_sums(coefficients, float(p))
 
     def powers(chosen: IntArray) -> FloatArray:
         values: FloatArray = np.abs(coefficients[tuple(chosen.T)].astype(np.float64)) ** float(p)
         return values
 
     above = powers(products.above).sum(axis=0)
+    chosen_rest = powers(products.chosen[1:]).sum(axis=0)
     tied = powers(products.tied)
     taken = products.n_from_tied
     ordered = np.sort(tied, axis=0)
     chosen = coefficients[tuple(products.chosen.T)].astype(np.float64)
     return _PowerSums(
-        chosen=above + tied[:taken].sum(axis=0),
+        chosen=np.abs(constant) ** float(p) + chosen_rest,
+        chosen_rest=chosen_rest,
         least=above + ordered[:taken].sum(axis=0),
         most=above + ordered[tied.shape[0] - taken :].sum(axis=0),
-        everything=everything,
-        constant=coefficients[(0,) * len(expanded)].astype(np.float64),
+        everything=np.abs(constant) ** float(p) + rest,
+        constant=constant,
         chosen_energy=np.square(chosen).sum(axis=0),
-        energy=energy,
+        rest_energy=rest_energy,
         p=float(p),
         k=products.chosen.shape[0],
         n_functions=coefficients[..., 0].size,
@@ -302,11 +308,14 @@ def _power_sums(
 
 
 def _column_sums(coefficients: FloatArray, p: float) -> tuple[FloatArray, FloatArray]:
-    """Sums of |.|^p and of squares over all axes but the last, in fixed pieces."""
+    """Sums of |.|^p and of squares over all axes but the last and all functions but the constant.
+
+    The constant may be larger than everything else by many digits: it is not to be added in here.
+    """
     from haarbor.wavelets.haar_kernels import add_powers
 
     n_columns = coefficients.shape[-1]
-    rows = coefficients.reshape(-1, n_columns)
+    rows = coefficients.reshape(-1, n_columns)[1:]
     step = max(1, (1 << 17) // n_columns)
 
     def piece(begin: int) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray
 from haarbor.engines.worker_threads import ordered_results, usable_cores
 from haarbor.errors import TreeError
-from haarbor.named_axes import axis_names, checked_tensor
+from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.transport.tree_emd import require_tree_fits
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.haar_system import haar_system
@@ -136,7 +136,7 @@ def _along_axes(
     axes: Sequence[str] | None,
     kernel: Callable[..., Any],
 ) -> FloatArray:
-    names = axis_names(axes, np.ndim(X))
+    names = axis_names(axes, n_axes_of(X))
     unknown = [axis for axis in trees if axis not in names]
     if unknown:
         raise TreeError(f"trees must be on the axes {names}; found one on {unknown[0]!r}.")
