@@ -5,13 +5,15 @@ Takes a folder of networks made by ``python tests/real/fetch_networks.py FOLDER`
     python benchmarks/capture.py FOLDER
 """
 
+import json
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
-import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
@@ -39,28 +41,32 @@ def seconds(work):
     return time.perf_counter() - begin
 
 
-def resident():
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
-            return int(line.split()[1]) * 1024
-    return 0
+def peak_memory(folder, what):
+    """Peak resident memory in bytes of one forward of SmolLM2 in a fresh process."""
+    done = subprocess.run(
+        [sys.executable, __file__, folder, what],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=dict(os.environ),
+    )
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-def peak_growth(work):
-    """Bytes by which resident memory rose at most while `work` ran, sampled every millisecond."""
-    before, highest, done = resident(), [0], threading.Event()
-
-    def watch():
-        while not done.is_set():
-            highest[0] = max(highest[0], resident())
-            time.sleep(0.001)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    work()
-    done.set()
-    watcher.join()
-    return max(0, highest[0] - before)
+def forward_alone(folder, what):
+    """The child of `peak_memory`: plain or recorded forward of 1,024 tokens, then its peak."""
+    loaded = load_model(Path(folder) / "smollm2", gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf")
+    sample = random_samples(loaded.takes, n_samples=1, n_tokens=1024)[0]
+    set_attention(loaded.model, "eager" if what in ("eager", "faithful") else "sdpa")
+    recorder = SampleRecorder(loaded.model, ("probabilities",), sample, lambda *_layer: None)
+    # Loading takes more memory than running: the peak is counted from here.
+    Path("/proc/self/clear_refs").write_text("5")
+    recording = what in ("faithful", "transparent")
+    with recorded_attention(loaded.model, what, recorder.record) if recording else nullcontext():
+        _forward(loaded.model, sample)
+    status = Path("/proc/self/status").read_text()
+    peak = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+    print(json.dumps(peak))
 
 
 def compare(name, loaded):
@@ -95,25 +101,6 @@ def compare(name, loaded):
     faithful = medians["faithful"] / medians["eager with output_attentions"]
     transparent = medians["transparent"] / medians["sdpa"]
     print(f"  faithful {faithful:.2f} x eager; transparent {transparent:.2f} x sdpa")
-    layer = recorded_layer_bytes(model, sample)
-    for mode, base in (("faithful", "eager"), ("transparent", "sdpa")):
-        growth = [peak_growth(lambda mode=mode: recorded(mode)) for _ in range(3)]
-        bare = [peak_growth(lambda base=base: plain(base)) for _ in range(3)]
-        above = (max(growth) - max(bare)) / layer
-        print(f"  {mode}: peak memory {above:+.1f} layers' attention above the un-instrumented forward")
-
-
-def recorded_layer_bytes(model, sample):
-    shapes = []
-    recorder = SampleRecorder(
-        model,
-        ("probabilities",),
-        sample,
-        lambda _s, _l, arrays: shapes.append(arrays["probabilities"].nbytes),
-    )
-    with recorded_attention(model, "transparent", recorder.record):
-        _forward(model, sample)
-    return max(shapes)
 
 
 def to_disk(name, loaded):
@@ -152,7 +139,18 @@ def main():
     for name, loaded in networks.items():
         compare(name, loaded)
         to_disk(name, loaded)
+    if Path("/proc/self/status").exists():
+        layer = 9 * 1024 * 1024 * 4
+        for mode, base in (("faithful", "eager"), ("transparent", "sdpa")):
+            above = min(peak_memory(sys.argv[1], mode) - peak_memory(sys.argv[1], base) for _ in range(2))
+            print(
+                f"SmolLM2-135M, 1,024 tokens, {mode}: peak memory {above / layer:+.2f} layers' attention "
+                f"({layer / 1e6:.0f} MB each) above the {base} forward"
+            )
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 2:
+        forward_alone(sys.argv[1], sys.argv[2])
+    else:
+        main()

@@ -25,6 +25,9 @@ from haarbor.trees.partition_tree import PartitionTree
 
 __all__ = ["FolderMeans", "MeansBlock"]
 
+# Sums over raised outer folders are kept for the next axis up to this size.
+_KEPT_BYTES = 64 << 20
+
 Exponents = Mapping[str, tuple[float, float]]
 
 
@@ -113,6 +116,7 @@ class FolderMeans:
         self._axes = (axes[-1], *axes[:-1])
         self._tensor = _last_axis_first(tensor)
         self._present: dict[str, BoolArray | None] = {}
+        self._kept_sums: tuple[tuple[PartitionTree, ...], FloatArray] | None = None
 
     def n_items(self, axis: str) -> int:
         """Number of items of an axis."""
@@ -162,15 +166,38 @@ class FolderMeans:
         blocks: list[MeansBlock] = []
         for part, target, scale in parts:
             outer = outer_folders(outer_trees, layout.outer_strides, outer_exponents, part)
+            flat = self._tensor.reshape(-1)
+            if part == "raised":
+                flat, outer = self._summed(flat, outer, layout, outer_trees)
             blocks += [
                 MeansBlock(
-                    flat=self._tensor.reshape(-1), layout=layout, outer=outer, raised=raised,
+                    flat=flat, layout=layout, outer=outer, raised=raised,
                     raised_scale=scale, ground_target=target if part in ground_parts else None,
                     raised_target=2, first=first, last=min(first + OUTER_PER_BLOCK, outer.n_folders),
                 )
                 for first in range(0, outer.n_folders, OUTER_PER_BLOCK)
             ]  # fmt: skip
         return engine.l1_sums(blocks, self.n_items(axis), 3)
+
+    def _summed(
+        self, flat: FloatArray, outer: OuterFolders, layout: _Layout, trees: Sequence[PartitionTree]
+    ) -> tuple[FloatArray, OuterFolders]:
+        """The outer folders with their sums formed, where another axis needs the same ones next.
+
+        Queries and keys are both compared over folders of heads: those folders' matrices are summed
+        once for the two of them, and once for all iterations that do not change the head tree.
+        """
+        n_values = layout.n_rows * layout.n_columns
+        shared = layout.row_stride == layout.n_columns and len(layout.outer_axes) > 0
+        if not shared or outer.n_folders * n_values * flat.itemsize > _KEPT_BYTES:
+            return flat, outer
+        if self._kept_sums is None or self._kept_sums[0] != tuple(trees):
+            self._kept_sums = (tuple(trees), _run_sums(flat, outer, n_values))
+        return self._kept_sums[1].reshape(-1), OuterFolders(
+            offsets=n_values * np.arange(outer.n_folders),
+            begins=np.arange(outer.n_folders + 1),
+            scale=outer.scale,
+        )
 
     def weighted_total(
         self,
@@ -226,6 +253,21 @@ def _ground_weight(axes: Sequence[str], trees: Mapping[str, PartitionTree], expo
 def _padded(n_features: int) -> int:
     """Columns of a section with so many features, each once for every outer folder of a block."""
     return -(-n_features * OUTER_PER_BLOCK // SECTION_GRAIN) * SECTION_GRAIN
+
+
+def _run_sums(flat: FloatArray, outer: OuterFolders, n_values: int) -> FloatArray:
+    from haarbor.transport.means_kernels import sum_runs
+
+    sums: FloatArray = np.empty((outer.n_folders, n_values), flat.dtype)
+    threads = usable_cores()
+    cuts = [int(cut) for cut in np.linspace(0, outer.n_folders, 4 * threads + 1)]
+
+    def form(piece: tuple[int, int]) -> None:
+        sum_runs(flat, outer.offsets, outer.begins, *piece, sums)
+
+    for _ in ordered_results(form, list(pairwise(cuts)), threads):
+        pass
+    return sums
 
 
 def _last_axis_first(tensor: FloatArray) -> FloatArray:

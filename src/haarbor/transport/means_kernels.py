@@ -12,7 +12,7 @@ from numba import njit
 
 from haarbor.transport.block_shape import OUTER_PER_BLOCK
 
-__all__ = ["fill_means", "fill_means_transposed", "last_axis_first", "presence"]
+__all__ = ["fill_means", "fill_means_transposed", "last_axis_first", "presence", "sum_runs"]
 
 
 @njit(nogil=True, cache=True)
@@ -153,6 +153,25 @@ def fill_means_transposed(
                 for g in range(OUTER_PER_BLOCK):
                     work[f, g] = striped[f, i, g]
             _emit(work, n_features, children, child_begins, group_scale, group_column, second, out[left + i])
+
+
+@njit(nogil=True, cache=True)
+def sum_runs(flat, offsets, offset_begins, first, last, out):
+    """out[g] = sum over the offsets of folder g of the contiguous run that begins there."""
+    n_values = out.shape[1]
+    for g in range(first, last):
+        total = out[g]
+        # Piece by piece, so that the sum stays in cache while its parts stream through.
+        for left in range(0, n_values, 2048):
+            width = min(2048, n_values - left)
+            piece = total[left : left + width]
+            place = offsets[offset_begins[g]] + left
+            piece[:] = flat[place : place + width]
+            for part in range(offset_begins[g] + 1, offset_begins[g + 1]):
+                place = offsets[part] + left
+                source = flat[place : place + width]
+                for i in range(width):
+                    piece[i] += source[i]
 
 
 @njit(nogil=True, cache=True)
