@@ -13,12 +13,7 @@ import types
 import numpy as np
 import torch
 
-sys.path.append(sys.argv[1])
-sys.modules["torchvision._meta_registrations"] = types.ModuleType("torchvision._meta_registrations")
-
-import timm  # noqa: E402
-
-from haarbor.capturing import capture  # noqa: E402
+from haarbor.capturing import capture
 
 VARIANTS = {
     "vit": ("vit_tiny_patch16_224", {"img_size": 32, "patch_size": 8, "depth": 3}),
@@ -38,7 +33,16 @@ def unfused(model):
     return model
 
 
+def imported_timm(torchvision_folder):
+    sys.path.append(torchvision_folder)
+    sys.modules["torchvision._meta_registrations"] = types.ModuleType("torchvision._meta_registrations")
+    import timm
+
+    return timm
+
+
 def main():
+    timm = imported_timm(sys.argv[1])
     found = {}
     for variant, (name, options) in VARIANTS.items():
         torch.manual_seed(0)
@@ -73,4 +77,5 @@ def main():
     sys.stdout.write(json.dumps(found))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -76,8 +76,10 @@ def test_a_tensor_stored_head_first_is_not_copied(rng):
             return np.zeros((n_targets, n_items, n_items))
 
     means.l1_sums("query", {"key": CHAINED, "head": random_tree(rng, 3)}, EXPONENTS, Keep())
-    assert blocks
-    assert all(np.shares_memory(block.flat, stored) for block in blocks)
+    # Sums over folders of several heads are new arrays; single heads are read where they are.
+    single = [block for block in blocks if block.ground_target == 0]
+    assert single
+    assert all(np.shares_memory(block.flat, stored) for block in single)
 
 
 @pytest.mark.parametrize("axis", AXES)
