@@ -5,7 +5,7 @@ atoms to the reactant atoms they come from. This captures and organises the mode
 in reactions.txt and prints the head's rank by every score.
 
     python tests/real/fetch_networks.py FOLDER
-    python examples/rxnmapper_heads.py FOLDER/rxnmapper
+    python examples/rxnmapper_heads.py FOLDER/rxnmapper [TREE.png]
 """
 
 import sys
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+import haarbor as hb
 from haarbor.analysis import organize_run
 from haarbor.capturing import capture, load_model
 from haarbor.capturing.inputs import text_samples
@@ -83,6 +84,12 @@ def main():
         names = " ".join(f"{i // run.heads_per_layer}.{i % run.heads_per_layer}" for i in folder_items[:12])
         more = " ..." if len(folder_items) > 12 else ""
         print(f"  consensus tree, level {level}: {len(folder_items)} heads: {names}{more}")
+    if len(sys.argv) > 2:
+        from haarbor.plots import save_figure, tree_figure
+
+        order = tree.leaf_order(np.round(hb.markov_spectrum(found.consensus.affinity).eigenvectors[:, 1], 10))
+        title = "Heads of RXNMapper, consensus of 12 reactions"
+        save_figure(tree_figure(tree, order=order, head_layers=run.head_layers, title=title), sys.argv[2])
     best = np.argsort(-match)[:5]
     print("  heads that match elements best: " + ", ".join(
         f"{i // run.heads_per_layer}.{i % run.heads_per_layer} ({match[i]:.2f})" for i in best))  # fmt: skip
