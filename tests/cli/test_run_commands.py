@@ -23,6 +23,11 @@ def haarbor(*words, cwd):
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
+def capture_words(data, out):
+    sizes = ("--tokens", 12, "--batches", 3)
+    return ("--data", data, "--out", out, *sizes, "--dtype", "float32", "--logits")
+
+
 @pytest.fixture(scope="module")
 def model_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model") / "tiny-gpt2"
@@ -41,19 +46,7 @@ def token_file(tmp_path_factory):
 def captured(model_folder, token_file, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     out = folder / "run.zarr"
-    words = (
-        "--data",
-        token_file,
-        "--out",
-        out,
-        "--tokens",
-        12,
-        "--batches",
-        3,
-        "--dtype",
-        "float32",
-        "--logits",
-    )
+    words = capture_words(token_file, out)
     done = haarbor("capture", model_folder, *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     return out, done
@@ -124,19 +117,7 @@ def test_info_finds_a_damaged_chunk_and_exits_1(captured, tmp_path):
 def test_a_killed_capture_goes_on_and_ends_as_the_same_files(captured, model_folder, token_file, tmp_path):
     whole, _ = captured
     out = tmp_path / "run.zarr"
-    words = (
-        "--data",
-        token_file,
-        "--out",
-        out,
-        "--tokens",
-        12,
-        "--batches",
-        3,
-        "--dtype",
-        "float32",
-        "--logits",
-    )
+    words = capture_words(token_file, out)
     command = [sys.executable, "-m", "haarbor", "capture", model_folder, *words]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
     first = subprocess.Popen(

@@ -153,7 +153,7 @@ def test_open_run_names_what_is_wrong_with_a_place(tmp_path):
         open_run(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
     (tmp_path / "empty").mkdir()
-    with pytest.raises(StoreError, match="it is empty"):
+    with pytest.raises(StoreError, match="it is a file, or an empty folder"):
         open_run(tmp_path / "empty")
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.png").write_bytes(b"cat")
@@ -185,3 +185,10 @@ def test_open_run_refuses_other_zarr_stores_and_other_versions(tmp_path):
 def test_a_location_with_an_unknown_scheme_is_refused():
     with pytest.raises(StoreError, match="a path or a URL that fsspec knows"):
         open_run("gopher-hole://x")
+
+
+def test_a_file_is_no_run(tmp_path):
+    (tmp_path / "note.txt").write_text("not a run")
+    with pytest.raises(StoreError, match=r"must be a Haarbor run; it is a file"):
+        open_run(tmp_path / "note.txt")
+    assert (tmp_path / "note.txt").read_text() == "not a run"

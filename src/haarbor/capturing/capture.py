@@ -100,10 +100,9 @@ def capture(
     if on_plan is not None:
         on_plan(plan)
     with create_run(location, plan) as writer:
-        missing = None if plan.n_batches is None else set(writer.missing_batches)
         done_before = set(writer.complete_batches)
         for index, sample in enumerate(samples):
-            if index in done_before or (missing is not None and index not in missing):
+            if index in done_before:
                 continue
             with writer.batch(index) as batch:
                 recorder = SampleRecorder(model, plan.contents, sample, batch.write_layer)

@@ -95,5 +95,7 @@ def read_plan(keys: Keys) -> RunPlan:
         raise StoreError(f"{keys.address} must be a Haarbor run; there is nothing there. Check the address.")
     plan = stored_plan(keys)
     if plan is None:
-        raise StoreError(f"{keys.address} must be a Haarbor run; it is empty. Check the address.")
+        raise StoreError(
+            f"{keys.address} must be a Haarbor run; it is a file, or an empty folder. Check the address."
+        )
     return plan
