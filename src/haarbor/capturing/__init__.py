@@ -2,6 +2,7 @@
 
 from haarbor.capturing.capture import capture
 from haarbor.capturing.inputs import Sample
-from haarbor.capturing.loading import LoadedModel, load_model
+from haarbor.capturing.loaded_model import LoadedModel
+from haarbor.capturing.loading import load_model
 
 __all__ = ["LoadedModel", "Sample", "capture", "load_model"]

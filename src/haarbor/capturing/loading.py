@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,12 @@ import torch
 
 from haarbor.capturing.inputs import ImageSettings, ModelInputs, model_inputs
 from haarbor.capturing.inputs.image_settings import timm_settings
+from haarbor.capturing.loaded_model import LoadedModel
 from haarbor.capturing.model_identity import config_digest
+from haarbor.capturing.zoo_models import ZOO, is_zoo_folder, zoo_model
 from haarbor.errors import CaptureError, SettingError
 
-__all__ = ["LoadedModel", "load_model"]
+__all__ = ["load_model"]
 
 _TIMM = "timm:"
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
@@ -51,30 +52,6 @@ _FROM_HUB = (
 _HEADS = ("classifier", "cls", "head", "lm_head", "pooler", "qa_outputs", "score")
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class LoadedModel:
-    """A model in eval mode, with what its checkpoint says about its inputs."""
-
-    model: torch.nn.Module
-    tokenizer: Any
-    """transformers.PreTrainedTokenizerBase; None where the checkpoint has none."""
-    takes: ModelInputs | None
-    """What the model takes; None where Haarbor makes no such inputs."""
-    name: str
-    """As the hub or timm has it, or the name of the folder or file; never a path."""
-    config_digest: str
-    notes: tuple[str, ...]
-    """What the user should know, a line each."""
-
-    @property
-    def images(self) -> ImageSettings | None:
-        """How images are prepared, for a model that takes images."""
-        return self.takes if isinstance(self.takes, ImageSettings) else None
-
-    def __repr__(self) -> str:
-        return f"LoadedModel({self.name}: {type(self.model).__name__})"
-
-
 def load_model(
     name_or_path: str | Path,
     *,
@@ -88,7 +65,8 @@ def load_model(
     ----------
     name_or_path : str or Path
         A folder with ``config.json`` and safetensors weights, a ``.gguf`` file, the name of a model on
-        the Hugging Face hub, or ``timm:NAME``.
+        the Hugging Face hub, ``timm:NAME``, ``zoo:transformer-xl`` or ``zoo:vision-transformer``. The
+        folder may be of a network that :mod:`haarbor.zoo` saved.
     gguf_file : str, optional
         Name of a GGUF file in the folder or on the hub, to load instead of safetensors.
     dtype : {"float32", "float16", "bfloat16", "float64"} or torch.dtype, optional
@@ -118,6 +96,8 @@ def load_model(
     name = str(name_or_path)
     if name.startswith(_TIMM):
         return _timm_model(name.removeprefix(_TIMM), wanted, target)
+    if name.startswith(ZOO) or is_zoo_folder(Path(name).expanduser()):
+        return zoo_model(name, dtype=wanted, device=target)
     folder, short, gguf_file = _located(name, gguf_file)
     config = _configuration(folder, short, gguf_file)
     notes: list[str] = []

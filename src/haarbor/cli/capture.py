@@ -13,11 +13,16 @@ __all__ = ["capture"]
 
 
 def capture(
-    model: Annotated[str, typer.Argument(help="Folder or hub name of a Hugging Face model, or timm:NAME.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="Folder or hub name of a Hugging Face model, timm:NAME, zoo:transformer-xl or zoo:vision-transformer."
+        ),
+    ],
     data: Annotated[
         str,
         typer.Option(
-            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, or 'random'."
+            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' (in the package), 'random'."
         ),
     ],
     out: Annotated[str, typer.Option(help="Folder of the run, or a URL that zarr takes.")],

@@ -15,6 +15,7 @@ from haarbor.capturing.inputs.text import Split, text_samples
 from haarbor.capturing.inputs.token_ids import token_id_samples
 from haarbor.capturing.inputs.token_inputs import TokenInputs
 from haarbor.errors import CaptureError
+from haarbor.zoo import sample_images_path, sample_text_path
 
 __all__ = ["named_samples"]
 
@@ -34,9 +35,10 @@ def named_samples(
     Parameters
     ----------
     data : str
-        ``"random"``; ``"hub:NAME"``, ``"hub:NAME:PART"`` or ``"hub:NAME:CONFIGURATION:PART"`` for a
-        data set of the Hugging Face hub; or a path: a folder of images, a ``.npy`` or ``.npz`` array
-        of token ids or pixels, or a text file.
+        ``"random"``; ``"zoo"`` for the text or images that come with the package; ``"hub:NAME"``,
+        ``"hub:NAME:PART"`` or ``"hub:NAME:CONFIGURATION:PART"`` for a data set of the Hugging Face hub;
+        or a path: a folder of images, a ``.npy`` or ``.npz`` array of token ids or pixels, or a text
+        file.
     takes : TokenInputs, ImageSettings or AudioInputs
         What the model takes.
     tokenizer : transformers.PreTrainedTokenizerBase, optional
@@ -73,10 +75,12 @@ def named_samples(
             part=part,
             split=split,
         )
+    if data == "zoo":
+        data = str(sample_images_path() if isinstance(takes, ImageSettings) else sample_text_path())
     path = Path(data).expanduser()
     if not path.exists():
         raise CaptureError(
-            f"data must be a path, hub:NAME or random; there is no {data}. Check the path, or write "
+            f"data must be a path, hub:NAME, zoo or random; there is no {data}. Check the path, or write "
             f"hub:{data} for a data set of the Hugging Face hub."
         )
     is_array = path.suffix in (".npy", ".npz")

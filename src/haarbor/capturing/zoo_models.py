@@ -1,0 +1,104 @@
+"""Networks of haarbor.zoo: the embedded ones, and those that a training has saved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from haarbor.capturing.inputs import ImageSettings, TokenInputs
+from haarbor.capturing.loaded_model import LoadedModel
+from haarbor.capturing.model_identity import config_digest
+from haarbor.errors import CaptureError
+from haarbor.zoo import TransformerXL, VisionTransformer, embedded_folder, load_checkpoint
+
+__all__ = ["ZOO", "is_zoo_folder", "zoo_model"]
+
+ZOO = "zoo:"
+
+
+def is_zoo_folder(folder: Path) -> bool:
+    """Whether a folder holds a network that `haarbor.zoo.save_checkpoint` wrote."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and config.get("kind") in ("transformer-xl", "vision-transformer")
+
+
+def zoo_model(name: str, *, dtype: torch.dtype | None, device: torch.device) -> LoadedModel:
+    """Network of the zoo, with its tokenizer or image settings.
+
+    Parameters
+    ----------
+    name : str
+        ``zoo:transformer-xl``, ``zoo:vision-transformer``, or a folder.
+    dtype : torch.dtype or None
+        float32 if None.
+    device : torch.device
+
+    Returns
+    -------
+    LoadedModel
+
+    Raises
+    ------
+    SettingError
+        If there is no such embedded network.
+    CaptureError
+        If a file is missing or damaged.
+    """
+    folder = embedded_folder(name.removeprefix(ZOO)) if name.startswith(ZOO) else Path(name).expanduser()
+    short = name if name.startswith(ZOO) else folder.resolve().name
+    model = load_checkpoint(folder).to(device, dtype)
+    return LoadedModel(
+        model=model,
+        tokenizer=_tokenizer(folder) if isinstance(model, TransformerXL) else None,
+        takes=_token_inputs(model) if isinstance(model, TransformerXL) else _image_settings(model, folder),
+        name=short,
+        config_digest=config_digest(model),
+        notes=(),
+    )
+
+
+def _token_inputs(model: TransformerXL) -> TokenInputs:
+    return TokenInputs(vocab_size=model.config.vocab_size, max_tokens=None)
+
+
+def _tokenizer(folder: Path) -> Any:
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        return None
+    try:
+        from transformers import PreTrainedTokenizerFast
+    except ImportError as error:
+        raise CaptureError(
+            "text needs transformers, which is not installed: pip install 'haarbor[models]'."
+        ) from error
+    untyped: Any = PreTrainedTokenizerFast
+    return untyped(tokenizer_file=str(path))
+
+
+def _image_settings(model: VisionTransformer, folder: Path) -> ImageSettings:
+    config = model.config
+    path = folder / "training.json"
+    try:
+        statistics = json.loads(path.read_text(encoding="utf-8"))["images"]
+        mean, std = (tuple(map(float, statistics[name])) for name in ("mean", "std"))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise CaptureError(
+            f"training.json of {folder.name} must give mean and std of the training images; it could not be "
+            "read. Copy it from where the network was trained."
+        ) from error
+    return ImageSettings(
+        input_name="pixel_values",
+        size=(config.image_size, config.image_size),
+        patch_size=(config.patch_size, config.patch_size),
+        resize_to=(config.image_size, config.image_size),
+        mean=mean,
+        std=std,
+        prefix=("CLS",),
+        source="the training images",
+    )

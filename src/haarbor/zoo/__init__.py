@@ -1,0 +1,38 @@
+"""A Transformer-XL and a Vision Transformer to read, train and look into; a trained one of each inside."""
+
+from haarbor.zoo.checkpoint import ZooNetwork, load_checkpoint, save_checkpoint
+from haarbor.zoo.embedded import (
+    EMBEDDED_NAMES,
+    LabelledImages,
+    embedded_folder,
+    embedded_network,
+    embedded_training,
+    sample_images,
+    sample_images_path,
+    sample_text_path,
+)
+from haarbor.zoo.relative_attention import RelativeAttention, relative_shift, sinusoids
+from haarbor.zoo.transformer_xl import TransformerXL, TransformerXLConfig, TransformerXLOutput
+from haarbor.zoo.vision_transformer import VisionTransformer, VisionTransformerConfig
+
+__all__ = [
+    "EMBEDDED_NAMES",
+    "LabelledImages",
+    "RelativeAttention",
+    "TransformerXL",
+    "TransformerXLConfig",
+    "TransformerXLOutput",
+    "VisionTransformer",
+    "VisionTransformerConfig",
+    "ZooNetwork",
+    "embedded_folder",
+    "embedded_network",
+    "embedded_training",
+    "load_checkpoint",
+    "relative_shift",
+    "sample_images",
+    "sample_images_path",
+    "sample_text_path",
+    "save_checkpoint",
+    "sinusoids",
+]
