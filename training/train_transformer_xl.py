@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shutil
 import time
 from pathlib import Path
 
@@ -91,6 +92,7 @@ def main() -> None:
         if entry["valid_loss"] < best:
             best = entry["valid_loss"]
             save_checkpoint(options.out, model, {"history": history})
+            shutil.copyfile(options.tokenizer, options.out / "tokenizer.json")
     finish(options, ids, history, n_parameters)
 
 

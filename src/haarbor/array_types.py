@@ -5,11 +5,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyArray", "BoolArray", "FloatArray", "IntArray", "frozen"]
+__all__ = ["AnyArray", "BoolArray", "ByteArray", "FloatArray", "IntArray", "frozen"]
 
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
 BoolArray = npt.NDArray[np.bool_]
+ByteArray = npt.NDArray[np.uint8]
 AnyArray = npt.NDArray[Any]
 
 _Array = TypeVar("_Array", bound=AnyArray)

@@ -210,3 +210,15 @@ def test_an_interrupted_capture_goes_on_and_equals_an_uninterrupted_one(tmp_path
     for path in files:
         assert (tmp_path / "whole" / path).read_bytes() == (tmp_path / "parts" / path).read_bytes(), path
     assert whole.n_batches == 4
+
+
+def test_what_a_vision_model_saw_is_kept_beside_its_attention(tmp_path):
+    from haarbor.capturing.inputs import image_samples, model_inputs
+
+    model = SMALL_MODELS["vit"].build("eager")
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 16, 16, 3), dtype=np.uint8)
+    samples = image_samples(pixels, settings=model_inputs(model))
+    run = capture(model, samples, tmp_path / "run")
+    assert run.plan.labels == "patches"
+    for batch in run.batches:
+        np.testing.assert_array_equal(run.picture(batch), pixels[batch])

@@ -44,7 +44,7 @@ def in_child(place, plan, number=None):
         os.fsync = lambda descriptor: None  # a killed process loses nothing that the system has
         if number is not None:
             kill_at(number, place)
-        write_run(place, plan, batches=None if plan.n_batches else not_there(place))
+        write_run(place, plan, batches=None if plan.n_batches else not_there(place), pictures=True)
         open_run(place).save_result({"scores": np.arange(3), "more": np.eye(2)}, "scores")
         os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -76,7 +76,7 @@ def kill_everywhere(folder, step):
 def write_slowly(folder):
     sys.stdout.write("ready\n")
     sys.stdout.flush()
-    write_run(folder, tiny_plan(n_batches=4), between=lambda: time.sleep(0.02))
+    write_run(folder, tiny_plan(n_batches=4), between=lambda: time.sleep(0.02), pictures=True)
 
 
 if __name__ == "__main__":

@@ -40,9 +40,19 @@ def labels_of(stream, batch):
     return [f"q{batch}.{i}é" for i in range(stream.n_queries)], [f"k{i}\ud800" for i in range(stream.n_keys)]
 
 
-def write_batch(writer, index, between=lambda: None):
+def picture_of(batch):
+    """A small picture; None for every third batch."""
+    if batch % 3 == 2:
+        return None
+    return np.random.default_rng([batch, 99]).integers(0, 256, (5, 6 + batch, 3), dtype=np.uint8)
+
+
+def write_batch(writer, index, between=lambda: None, *, pictures=False):
     """A whole batch; `between` is called after every step."""
     with writer.batch(index) as batch:
+        if pictures and picture_of(index) is not None:
+            batch.write_picture(picture_of(index))
+            between()
         for stream in writer.plan.streams:
             for layer in range(stream.n_layers):
                 values = layer_values(stream, index, layer)
@@ -54,12 +64,12 @@ def write_batch(writer, index, between=lambda: None):
             between()
 
 
-def write_run(location, plan=None, batches=None, between=lambda: None):
+def write_run(location, plan=None, batches=None, between=lambda: None, *, pictures=False):
     """All batches that are missing, or those named."""
     plan = tiny_plan() if plan is None else plan
     with create_run(location, plan) as writer:
         for index in writer.missing_batches if batches is None else batches:
-            write_batch(writer, index, between)
+            write_batch(writer, index, between, pictures=pictures)
     return location
 
 

@@ -49,8 +49,8 @@ def test_a_run_killed_from_outside_at_random_moments_ends_as_one_that_was_not(tm
         if place.exists() and (place / "zarr.json").exists():
             run = open_run(place)
             assert run.verify() == ()  # what is seen is whole
-    write_run(place, tiny_plan(n_batches=4))
-    write_run(tmp_path / "straight.zarr", tiny_plan(n_batches=4))
+    write_run(place, tiny_plan(n_batches=4), pictures=True)
+    write_run(tmp_path / "straight.zarr", tiny_plan(n_batches=4), pictures=True)
     assert_same_files(place, tmp_path / "straight.zarr")
 
 

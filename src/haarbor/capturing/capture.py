@@ -112,6 +112,8 @@ def capture(
                     batch.write_mask(stream.name, recorder.masks[stream.name])
                     if plan.labels != "none":
                         batch.write_labels(stream.name, *_stream_labels(stream, sample))
+                if sample.picture is not None:
+                    batch.write_picture(sample.picture)
             if on_progress is not None:
                 on_progress(index + 1, plan.n_batches)
     return open_run(location)
@@ -235,13 +237,14 @@ def _stream_plans(observed: ObservedLayers) -> tuple[StreamPlan, ...]:
 def _label_kind(sample: Sample) -> Literal["tokens", "patches", "none"]:
     if not sample.labels:
         return "none"
-    return "patches" if "pixel_values" in sample.inputs else "tokens"
+    seen = "pixel_values" in sample.inputs or sample.picture is not None
+    return "patches" if seen else "tokens"
 
 
 def _stream_labels(stream: StreamPlan, sample: Sample) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Labels of the queries and keys of a stream; positions where the sample names none."""
     own = sample.decoder_labels if stream.name in ("decoder", "cross") else sample.labels
-    seen = sample.decoder_labels if stream.name == "decoder" else sample.labels
+    seen = sample.decoder_labels if stream.name == "decoder" else sample.key_labels or sample.labels
     queries = own if len(own) == stream.n_queries else tuple(map(str, range(stream.n_queries)))
     keys = seen if len(seen) == stream.n_keys else tuple(map(str, range(stream.n_keys)))
     return queries, keys

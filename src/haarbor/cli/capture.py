@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from haarbor.errors import CaptureError
+from haarbor.errors import CaptureError, SettingError
+
+if TYPE_CHECKING:
+    from haarbor.zoo import TransformerXL
 
 __all__ = ["capture"]
 
@@ -16,13 +19,15 @@ def capture(
     model: Annotated[
         str,
         typer.Argument(
-            help="Folder or hub name of a Hugging Face model, timm:NAME, zoo:transformer-xl or zoo:vision-transformer."
+            help="Folder or hub name of a Hugging Face model, timm:NAME, zoo:transformer-xl or "
+            "zoo:vision-transformer."
         ),
     ],
     data: Annotated[
         str,
         typer.Option(
-            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' (in the package), 'random'."
+            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' (text and "
+            "images in the package), or 'random'."
         ),
     ],
     out: Annotated[str, typer.Option(help="Folder of the run, or a URL that zarr takes.")],
@@ -36,6 +41,9 @@ def capture(
     ] = "faithful",
     dtype: Annotated[str, typer.Option(help="Stored numbers: float16 or float32.")] = "float16",
     lines: Annotated[bool, typer.Option(help="One document a line, instead of the whole text.")] = False,
+    memory: Annotated[
+        bool, typer.Option(help="Each batch with the tokens before it in memory (zoo:transformer-xl).")
+    ] = False,
     gguf: Annotated[str | None, typer.Option(help="Name of a GGUF file in the model's folder.")] = None,
     device: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, ...")] = "cpu",
     seed: Annotated[int, typer.Option(min=0, help="For random data.")] = 0,
@@ -46,7 +54,7 @@ def capture(
     """
     from haarbor.capturing import capture as captured
     from haarbor.capturing import load_model
-    from haarbor.capturing.inputs import named_samples
+    from haarbor.capturing.inputs import named_samples, remembered_samples, windows_to_fill
     from haarbor.cli.choices import checked_choice
     from haarbor.cli.progress import shown_progress
 
@@ -62,15 +70,19 @@ def capture(
             f"{loaded.name} takes inputs that the command line does not make; "
             "call haarbor.capture from Python."
         )
+    if memory and lines:
+        raise SettingError("--memory must follow one text; --lines makes every line a text. Leave one out.")
     samples = named_samples(
         data,
         takes=loaded.takes,
         tokenizer=loaded.tokenizer,
         n_tokens=tokens,
-        n_samples=batches,
+        n_samples=batches + (windows_to_fill(loaded.model, tokens) if memory else 0),
         split="lines" if lines else "whole",
         seed=seed,
     )
+    if memory:
+        samples = remembered_samples(samples, cast("TransformerXL", loaded.model))
     contents: tuple[Literal["probabilities", "logits"], ...] = (
         ("probabilities", "logits") if logits else ("probabilities",)
     )

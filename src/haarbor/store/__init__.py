@@ -12,6 +12,7 @@ from haarbor.store.head_tensor import HeadTensor
 from haarbor.store.import_arrays import import_arrays
 from haarbor.store.result_store import ResultName
 from haarbor.store.result_types import register_result_type
+from haarbor.store.results_file import load_results_file, save_results_file
 from haarbor.store.run import Run, open_run
 from haarbor.store.run_plan import RunPlan, StreamPlan
 from haarbor.store.run_writer import RunWriter
@@ -48,6 +49,7 @@ __all__ = [
     "load_network_entropy",
     "load_organization",
     "load_ranking_stability",
+    "load_results_file",
     "open_run",
     "register_result_type",
     "save_consensus",
@@ -55,4 +57,5 @@ __all__ = [
     "save_network_entropy",
     "save_organization",
     "save_ranking_stability",
+    "save_results_file",
 ]

@@ -30,7 +30,7 @@ class BatchMarker:
 
     batch: int
     checksums: Mapping[str, tuple[str, ...]]
-    """For each array the crc32c of its chunks of this batch: one a layer, or one for a mask."""
+    """For each array the crc32c of its chunks of this batch: one a layer, or one for a mask or picture."""
     labels: Mapping[str, Labels]
     """For each stream the texts of queries and keys; empty for a run without labels."""
 

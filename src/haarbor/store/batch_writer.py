@@ -14,7 +14,8 @@ from haarbor.store.batch_marker import BatchMarker, Labels
 from haarbor.store.chunked_arrays import checksum, write_chunk
 from haarbor.store.failures import storage_failures
 from haarbor.store.keys import Keys
-from haarbor.store.layout import array_path, chunk_key, marker_key
+from haarbor.store.layout import array_path, chunk_key, marker_key, picture_path
+from haarbor.store.pictures import checked_picture, stored_picture
 from haarbor.store.run_plan import RunPlan, StreamPlan
 from haarbor.store.stored_numbers import stored_layer, used_places
 
@@ -38,6 +39,7 @@ class BatchWriter:
         self._index = batch
         self._checksums: dict[str, str] = {}
         self._labels: dict[str, Labels] = {}
+        self._picture_checksum: str | None = None
         self._masks: dict[str, BoolArray] = {}
         self._without_value: dict[str, BoolArray] = {}
         self._not_zero: dict[str, BoolArray] = {}
@@ -141,13 +143,39 @@ class BatchWriter:
             _texts(key_labels, f"key labels of stream {sizes.name!r}", sizes.n_keys),
         )
 
+    def write_picture(self, picture: npt.ArrayLike) -> None:
+        """Store a small picture of what the network saw; a batch need not have one.
+
+        Parameters
+        ----------
+        picture : array_like of uint8, shape (height, width, 3)
+            At most 224 pixels on a side, normalisation undone.
+
+        Raises
+        ------
+        ShapeError
+            If it is of another dtype or shape, or larger.
+        StoreError
+            If it was written before, or cannot be written.
+        """
+        self._require_open()
+        checked = checked_picture(picture)
+        if self._picture_checksum is not None:
+            raise StoreError(
+                f"the picture of batch {self._index} must be written once; it was written before."
+            )
+        self._picture_checksum = stored_picture(self._keys, self._index, checked)
+
     def _stream(self, name: str | None) -> StreamPlan:
+        self._require_open()
+        return self._plan.stream(name)
+
+    def _require_open(self) -> None:
         if not self._open:
             raise StoreError(
                 f"a batch can be written only inside its block; batch {self._index} was left. "
                 "Indent the call under `with writer.batch(...)`."
             )
-        return self._plan.stream(name)
 
     def _write(self, path: str, layer: int | None, values: AnyArray) -> None:
         key = chunk_key(path, self._index, layer)
@@ -226,6 +254,8 @@ class BatchWriter:
                 )
             path = array_path(stream.name, "mask")
             checksums[path] = (self._checksums[chunk_key(path, self._index)],)
+        if self._picture_checksum is not None:
+            checksums[picture_path(self._index)] = (self._picture_checksum,)
         return BatchMarker(batch=self._index, checksums=checksums, labels=self._labels)
 
 

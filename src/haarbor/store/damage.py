@@ -10,6 +10,7 @@ from haarbor.store.batch_marker import complete_batches, read_marker
 from haarbor.store.chunked_arrays import DamagedChunkError, existing_array, read_chunk
 from haarbor.store.keys import Keys
 from haarbor.store.layout import array_path, chunk_key
+from haarbor.store.pictures import read_picture
 from haarbor.store.run_plan import RunPlan
 
 __all__ = ["Damage", "damages"]
@@ -21,9 +22,9 @@ class Damage:
 
     batch: int
     stream: str
-    """Empty where the marker of the batch itself is damaged."""
+    """Empty where the marker or the picture of the batch is damaged."""
     content: str
-    """"probabilities", "logits", "mask" or "marker"."""
+    """"probabilities", "logits", "mask", "picture" or "marker"."""
     layer: int
     """-1 where it does not belong to a layer."""
     reason: str
@@ -42,6 +43,10 @@ def damages(keys: Keys, plan: RunPlan) -> Iterator[Damage]:
         except StoreError as error:
             yield Damage(batch=batch, stream="", content="marker", layer=-1, reason=str(error))
             continue
+        try:
+            read_picture(keys, marker)
+        except (DamagedChunkError, StoreError) as error:
+            yield Damage(batch=batch, stream="", content="picture", layer=-1, reason=str(error))
         for stream in plan.streams:
             for content in (*plan.contents, "mask"):
                 path = array_path(stream.name, content)

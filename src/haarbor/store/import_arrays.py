@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import AnyArray, BoolArray
+from haarbor.array_types import AnyArray, BoolArray, ByteArray
 from haarbor.errors import DataError, SettingError, ShapeError
 from haarbor.store.array_files import arrays_in_file
 from haarbor.store.attention_sources import (
@@ -22,8 +22,9 @@ from haarbor.store.attention_sources import (
     plain_array,
 )
 from haarbor.store.create_run import create_run
+from haarbor.store.pictures import checked_picture
 from haarbor.store.run import Run
-from haarbor.store.run_plan import RunPlan, StoredContent, StreamPlan
+from haarbor.store.run_plan import LabelKind, RunPlan, StoredContent, StreamPlan
 from haarbor.store.stored_numbers import StoredDtype
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def import_arrays(
     names: Mapping[str, str] | None = None,
     mask: npt.ArrayLike | Literal["causal"] | None = None,
     labels: Sequence[str] | None = None,
+    pictures: Sequence[npt.ArrayLike] | None = None,
     model: str = "arrays",
     stream: str = "self",
     dtype: StoredDtype = "float32",
@@ -71,7 +73,10 @@ def import_arrays(
     mask : array_like of bool, shape (n_queries, n_keys) or (n_batches, n_queries, n_keys), or "causal"
         True where an entry is valid; all are if not given.
     labels : sequence of str, length n_queries, optional
-        Texts of the queries, and of the keys if there are as many.
+        Texts of the queries, and of the keys if there are as many; "row,column" of patches.
+    pictures : sequence of array_like of uint8, shape (height, width, 3), optional
+        What a vision network saw, one a batch, at most 224 pixels on a side. The labels then are of
+        patches.
     model : str, default "arrays"
         Name of the model.
     stream : str, default "self"
@@ -102,6 +107,10 @@ def import_arrays(
     sizes = _common_sizes(sources)
     n_heads, n_queries, n_keys = sizes.layer_shape
     masks = _masks(mask, sizes.n_batches, n_queries, n_keys)
+    seen = None if pictures is None else [checked_picture(picture) for picture in pictures]
+    if seen is not None and len(seen) != sizes.n_batches:
+        raise ShapeError(f"pictures must be one a batch; found {len(seen)} for {sizes.n_batches} batches.")
+    patches_or_tokens: LabelKind = "tokens" if seen is None else "patches"
     plan = RunPlan(
         model=model,
         streams=(
@@ -112,8 +121,8 @@ def import_arrays(
         n_batches=sizes.n_batches,
         contents=tuple(name for name in _CONTENTS if name in sources),
         dtype=dtype,
-        labels="none" if labels is None else "tokens",
-        config_digest=_digest(sources, masks),
+        labels="none" if labels is None else patches_or_tokens,
+        config_digest=_digest(sources, masks, seen or []),
         settings={"mode": "import", **dict(settings or {})},
         library_versions=_library_versions(),
     )
@@ -123,6 +132,8 @@ def import_arrays(
                 batch.write_mask(stream, masks[index])
                 if labels is not None:
                     batch.write_labels(stream, labels)
+                if seen is not None:
+                    batch.write_picture(seen[index])
                 for layer in range(sizes.n_layers):
                     values = {name: _floating(found.layer(index, layer)) for name, found in sources.items()}
                     if "probabilities" in values:
@@ -246,7 +257,7 @@ def _require_probabilities(values: AnyArray, batch: int, layer: int) -> None:
         )
 
 
-def _digest(sources: Mapping[str, AttentionSource], masks: BoolArray) -> str:
+def _digest(sources: Mapping[str, AttentionSource], masks: BoolArray, pictures: Sequence[ByteArray]) -> str:
     """SHA-256 of everything imported, so that a run is continued only with the same arrays."""
     found = hashlib.sha256()
     for name, source in sorted(sources.items()):
@@ -257,6 +268,9 @@ def _digest(sources: Mapping[str, AttentionSource], masks: BoolArray) -> str:
                 found.update(values.dtype.str.encode())
                 found.update(np.ascontiguousarray(values).data)
     found.update(np.packbits(masks).data)
+    for picture in pictures:
+        found.update(str(picture.shape).encode())
+        found.update(picture.data)
     return f"sha256:{found.hexdigest()}"
 
 

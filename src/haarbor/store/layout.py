@@ -7,6 +7,7 @@ A run is one zarr group::
     <stream>/probabilities | logits               (batch, layer, head, query, key), a chunk a (batch, layer)
     <stream>/mask                                 (batch, query, key), a chunk a batch
     batches/<00003>/zarr.json                     the batch is complete; attributes: checksums, labels
+    pictures/<00003>                              (height, width, channel) of a batch; need not be there
     results/<stream>/<content>/<batch-00003 | all-batches>/<name>/zarr.json, <array>
 
 Every key belongs to a zarr group or array, so any zarr 3 reader can open a run. Chunks lie beside
@@ -25,6 +26,7 @@ __all__ = [
     "BATCHES",
     "FORMAT",
     "METADATA",
+    "PICTURES",
     "RESERVED",
     "RESULTS",
     "VERSION",
@@ -35,6 +37,7 @@ __all__ = [
     "group_document",
     "marker_key",
     "name_fits",
+    "picture_path",
 ]
 
 FORMAT = "haarbor run"
@@ -42,7 +45,8 @@ VERSION = 1
 METADATA = "zarr.json"
 BATCHES = "batches"
 RESULTS = "results"
-RESERVED = (BATCHES, RESULTS)
+PICTURES = "pictures"
+RESERVED = (BATCHES, PICTURES, RESULTS)
 
 
 def array_path(stream: str, name: str) -> str:
@@ -90,6 +94,17 @@ def marker_key(batch: int) -> str:
     'batches/00003/zarr.json'
     """
     return f"{BATCHES}/{batch:05d}/{METADATA}"
+
+
+def picture_path(batch: int) -> str:
+    """Path of the picture of a batch.
+
+    Examples
+    --------
+    >>> picture_path(3)
+    'pictures/00003'
+    """
+    return f"{PICTURES}/{batch:05d}"
 
 
 def batch_of_key(key: str) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
+from haarbor.array_types import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from haarbor.errors import SettingError, StoreError
 from haarbor.store.batch_marker import BatchMarker, Labels, complete_batches, read_marker
 from haarbor.store.chunked_arrays import DamagedChunkError, existing_array, read_chunk
@@ -17,6 +17,7 @@ from haarbor.store.half_precision import from_half
 from haarbor.store.head_tensor import HeadTensor
 from haarbor.store.keys import Keys, keys_at
 from haarbor.store.layout import array_path, chunk_key
+from haarbor.store.pictures import read_picture
 from haarbor.store.result_store import ResultName, ResultStore
 from haarbor.store.run_document import read_plan
 from haarbor.store.run_plan import RunPlan, StoredContent, StreamPlan
@@ -184,6 +185,15 @@ class Run:
             return marker.labels[sizes.name]
         return Labels(tuple(map(str, range(sizes.n_queries))), tuple(map(str, range(sizes.n_keys))))
 
+    def picture(self, batch: int = 0) -> ByteArray | None:
+        """What the network saw in a batch, uint8 of shape (height, width, 3); None if that was not kept."""
+        marker = read_marker(self._keys, batch)
+        try:
+            return read_picture(self._keys, marker)
+        except DamagedChunkError as error:
+            part = Damage(batch=batch, stream="", content="picture", layer=-1, reason=str(error))
+            raise self._damaged(part) from error
+
     def size_on_disk(self) -> int:
         """Bytes of everything stored, results included."""
         return self._keys.n_bytes()
@@ -314,7 +324,10 @@ class Run:
                 layer=-1 if layer is None else layer,
                 reason=str(error),
             )
-            raise StoreError(
-                f"a chunk must hold what was written; at {self._keys.address} {part}. run.verify() lists all "
-                "such chunks; run the capture again with repair=True to write those batches anew."
-            ) from error
+            raise self._damaged(part) from error
+
+    def _damaged(self, part: Damage) -> StoreError:
+        return StoreError(
+            f"a chunk must hold what was written; at {self._keys.address} {part}. run.verify() lists all "
+            "such chunks; run the capture again with repair=True to write those batches anew."
+        )

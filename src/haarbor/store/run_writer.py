@@ -15,7 +15,15 @@ from haarbor.store.chunked_arrays import existing_array, new_array
 from haarbor.store.damage import damages
 from haarbor.store.failures import storage_failures
 from haarbor.store.keys import Keys, Lock
-from haarbor.store.layout import METADATA, RESULTS, array_path, batch_of_chunk, marker_key
+from haarbor.store.layout import (
+    METADATA,
+    PICTURES,
+    RESULTS,
+    array_path,
+    batch_of_chunk,
+    marker_key,
+    picture_path,
+)
 from haarbor.store.run_document import write_groups
 from haarbor.store.run_plan import RunPlan
 
@@ -214,11 +222,15 @@ class RunWriter:
 
     def _forget(self, batch: int) -> None:
         self._remove_chunks(lambda owner: owner == batch)
+        self._keys.delete_below(picture_path(batch))
         self._fit()
 
     def _forget_incomplete(self) -> None:
         """Remove what interrupted batches left, so that the end does not depend on them."""
         self._remove_chunks(lambda owner: owner not in self._complete)
+        for name in self._keys.children(PICTURES):
+            if name.isdecimal() and int(name) not in self._complete:
+                self._keys.delete_below(picture_path(int(name)))
         self._fit()
 
     def _remove_chunks(self, unwanted: Callable[[int], bool]) -> None:

@@ -204,3 +204,29 @@ def test_opened_pictures_are_samples_as_well(pixels):
     samples = picture_samples([Image.fromarray(image) for image in pixels], "a set", settings=PLAIN)
     assert len(samples) == 3
     assert torch.equal(tensor(samples, 1), tensor(image_samples(pixels, settings=PLAIN), 1))
+
+
+def test_a_sample_carries_what_the_network_saw_before_normalisation(pixels):
+    sample = image_samples(pixels, settings=dataclasses.replace(PLAIN, mean=(0.1, 0.5, 0.9)))[0]
+    assert sample.picture.shape == (8, 8, 3)
+    assert sample.picture.dtype == np.uint8
+    values = sample.inputs["pixel_values"][0].numpy().transpose(1, 2, 0)
+    undone = (values * 0.5 + np.array([0.1, 0.5, 0.9], dtype=np.float32)) * 255
+    np.testing.assert_allclose(sample.picture, undone, rtol=0, atol=1e-3)
+
+
+def test_pictures_for_runs_are_small_and_of_three_colours(rng):
+    large = dataclasses.replace(
+        PLAIN, size=(448, 224), resize_to=(448, 224), n_channels=1, mean=(0.5,), std=(0.5,)
+    )
+    pixels = np.zeros((1, 448, 224, 1), dtype=np.uint8)
+    pixels[:, :224] = 200
+    picture = image_samples(pixels, settings=large)[0].picture
+    assert picture.shape == (224, 112, 3)
+    assert (picture[:112] == 200).all()
+    assert (picture[112:] == 0).all()
+
+
+def test_images_of_other_channels_have_no_picture():
+    four = dataclasses.replace(PLAIN, n_channels=4, mean=(0.5,) * 4, std=(0.5,) * 4)
+    assert image_samples(np.zeros((1, 4, 8, 8)), settings=four)[0].picture is None

@@ -6,6 +6,7 @@ from haarbor.capturing.inputs.images import image_samples
 from haarbor.capturing.inputs.model_inputs import AudioInputs, ModelInputs, model_inputs
 from haarbor.capturing.inputs.named_data import named_samples
 from haarbor.capturing.inputs.random_batches import random_samples
+from haarbor.capturing.inputs.remembered import remembered_samples, windows_to_fill
 from haarbor.capturing.inputs.samples import Sample, Samples
 from haarbor.capturing.inputs.text import text_samples
 from haarbor.capturing.inputs.token_ids import token_id_samples
@@ -24,6 +25,8 @@ __all__ = [
     "model_inputs",
     "named_samples",
     "random_samples",
+    "remembered_samples",
     "text_samples",
     "token_id_samples",
+    "windows_to_fill",
 ]

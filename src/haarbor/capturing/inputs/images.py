@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from haarbor.array_types import AnyArray, FloatArray, frozen
+from haarbor.array_types import AnyArray, ByteArray, FloatArray, frozen
 from haarbor.capturing.inputs.arrays import loaded_array
 from haarbor.capturing.inputs.image_settings import ImageSettings
 from haarbor.capturing.inputs.samples import Sample, Samples, chosen_count
 from haarbor.errors import CaptureError, DataError, ShapeError
+from haarbor.store.pictures import MOST_PIXELS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -114,7 +115,8 @@ class ImageSamples(Samples):
     def sample(self, index: int) -> Sample:
         """Image at an index."""
         settings = self._settings
-        scaled = self.pixels(index).astype(np.float32) * np.float32(settings.rescale)
+        pixels = self.pixels(index)
+        scaled = pixels.astype(np.float32) * np.float32(settings.rescale)
         mean, std = (np.array(values, dtype=np.float32) for values in (settings.mean, settings.std))
         normal = (scaled - mean) / std
         tensor = torch.from_numpy(np.ascontiguousarray(normal.transpose(2, 0, 1), dtype=np.float32))
@@ -123,6 +125,7 @@ class ImageSamples(Samples):
             inputs={settings.input_name: tensor[None]},
             labels=labels,
             valid=frozen(np.ones(len(labels), dtype=np.bool_)),
+            picture=_small_picture(pixels),
         )
 
 
@@ -210,6 +213,22 @@ def _picture_pixels(picture: Image, name: str, settings: ImageSettings) -> AnyAr
         image = image.resize((width, height), _filter(settings))
     pixels = np.asarray(image)
     return _middle(pixels[..., None] if pixels.ndim == 2 else pixels, settings.size)
+
+
+def _small_picture(pixels: AnyArray) -> ByteArray | None:
+    """Colour picture of pixels from 0 to 255, small enough for a run; None where they have no colours."""
+    if pixels.shape[2] not in (1, 3):
+        return None
+    # Bicubic resizing of floats may overshoot a little.
+    rounded = np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
+    colours: ByteArray = np.repeat(rounded, 3, axis=2) if rounded.shape[2] == 1 else rounded
+    longest = max(colours.shape[:2])
+    if longest > MOST_PIXELS:
+        module = _pillow()
+        height, width = (max(1, round(side * MOST_PIXELS / longest)) for side in colours.shape[:2])
+        picture = module.fromarray(np.ascontiguousarray(colours))
+        colours = np.asarray(picture.resize((width, height), module.Resampling.BOX))
+    return frozen(np.array(colours, order="C"))
 
 
 def _resized_channels(image: FloatArray, settings: ImageSettings) -> FloatArray:

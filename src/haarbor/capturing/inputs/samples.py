@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 import torch
 
-from haarbor.array_types import BoolArray, frozen
+from haarbor.array_types import BoolArray, ByteArray, frozen
 from haarbor.errors import CaptureError, SettingError
 
 __all__ = ["Sample", "Samples", "chosen_count"]
@@ -28,12 +28,16 @@ class Sample:
     """Arguments of the model's forward; each has a batch axis of one in front."""
     labels: tuple[str, ...]
     """Text of each token, or place of each patch: "CLS", "3,7" (row, column)."""
+    key_labels: tuple[str, ...] = ()
+    """The same of the keys, where they are more than the queries, as those of a memory are."""
     valid: BoolArray | None
     """Shape (n_tokens,), False where a token is padding; None where there is none."""
     decoder_labels: tuple[str, ...] = ()
     """Text of each decoder token; empty where the model has no decoder of its own."""
     decoder_valid: BoolArray = field(default_factory=_nothing)
     """Shape (n_decoder_tokens,), False where a decoder token is padding."""
+    picture: ByteArray | None = None
+    """What a vision network sees, before normalisation, shape (height, width, 3), at most 224 on a side."""
 
     def __repr__(self) -> str:
         decoder = f", {len(self.decoder_labels)} in the decoder" if self.decoder_labels else ""
