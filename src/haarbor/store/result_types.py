@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from haarbor.errors import SettingError, StoreError
+from haarbor.paraproducts.run_invariance import RunInvariance
 from haarbor.questionnaire.consensus import Consensus
+from haarbor.questionnaire.head_trees import HeadTrees
 from haarbor.questionnaire.organization import Convergence, Organization
 from haarbor.questionnaire.settings import QuestionnaireSettings
 from haarbor.spectral.diffusion import DiffusionMap
 from haarbor.spectral.markov import MarkovSpectrum
 from haarbor.store.layout import name_fits
 from haarbor.wavelets.entropy import HeadEntropy, NetworkEntropy
+from haarbor.wavelets.run_regularity import RunRegularity
 from haarbor.wavelets.stability import RankingStability
 
 __all__ = ["ResultType", "register_result_type", "result_type_named", "result_type_of"]
@@ -141,10 +144,13 @@ for _cls in (
     Convergence,
     DiffusionMap,
     HeadEntropy,
+    HeadTrees,
     MarkovSpectrum,
     NetworkEntropy,
     Organization,
     QuestionnaireSettings,
     RankingStability,
+    RunInvariance,
+    RunRegularity,
 ):
     register_result_type(_cls)

@@ -9,11 +9,13 @@ from haarbor.wavelets.entropy import (
 )
 from haarbor.wavelets.haar_system import HaarSystem, haar_basis, haar_system
 from haarbor.wavelets.haar_transform import haar_l1, haar_transform, inverse_haar_transform
+from haarbor.wavelets.holder import HolderExponent, holder_exponent
 from haarbor.wavelets.stability import RankingStability, ranking_stability
 
 __all__ = [
     "HaarSystem",
     "HeadEntropy",
+    "HolderExponent",
     "NetworkEntropy",
     "RankingStability",
     "haar_basis",
@@ -21,6 +23,7 @@ __all__ = [
     "haar_system",
     "haar_transform",
     "head_entropy",
+    "holder_exponent",
     "inverse_haar_transform",
     "network_entropy",
     "ranking_stability",

@@ -1,0 +1,80 @@
+"""The logits of a batch of a run, with every head organised by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from haarbor.analysis.head_trees import HeadSettings, head_trees
+from haarbor.analysis.valid_tokens import ValidTokens, valid_tokens
+from haarbor.errors import SettingError
+from haarbor.questionnaire.head_trees import HeadTrees
+from haarbor.store import Run
+
+__all__ = ["OrganizedHeads", "organized_heads", "require_logits"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OrganizedHeads:
+    """Logits of one batch without padding, and the trees of every head."""
+
+    tokens: ValidTokens
+    trees: HeadTrees
+    stream: str
+
+
+def require_logits(run: Run, batch: int, stream: str | None) -> None:
+    """Raise unless the run has logits of this batch and stream."""
+    if "logits" not in run.contents:
+        raise SettingError(
+            f"the run must hold logits, the scores before the softmax; it holds {', '.join(run.contents)}. "
+            "Capture it again with haarbor capture --logits."
+        )
+    if stream is not None and stream not in run.streams:
+        raise SettingError(f"stream must be one of {run.streams}; found {stream!r}.")
+    if batch not in run.batches:
+        raise SettingError(f"batch must be a complete one, {run.batches}; found {batch}.")
+
+
+def organized_heads(
+    run: Run,
+    batch: int = 0,
+    *,
+    stream: str | None = None,
+    settings: HeadSettings = "ours",
+    on_progress: Callable[[int, int], None] | None = None,
+) -> OrganizedHeads:
+    """Every head of a batch organised by itself; the trees are kept in the run as "head-trees".
+
+    Parameters
+    ----------
+    run : Run
+        With logits.
+    batch : int, default 0
+    stream : str, optional
+        The first one if not given.
+    settings : {"ours", "paper"}, default "ours"
+    on_progress : function of (heads done, heads in all), optional
+
+    Returns
+    -------
+    OrganizedHeads
+
+    Raises
+    ------
+    SettingError
+        If the run has no logits, or no such stream or batch.
+    """
+    require_logits(run, batch, stream)
+    chosen = stream or run.streams[0]
+    tokens = valid_tokens(run.tensor(batch, content="logits", stream=chosen), run.mask(batch, chosen))
+    if run.has_result("head-trees", batch=batch, content="logits", stream=chosen):
+        kept = run.load_result("head-trees", batch=batch, content="logits", stream=chosen)
+        if isinstance(kept, HeadTrees) and kept.settings == settings:
+            if on_progress is not None:
+                on_progress(kept.heads.size, kept.heads.size)
+            return OrganizedHeads(tokens=tokens, trees=kept, stream=chosen)
+    mask = None if tokens.mask.all() else tokens.mask
+    trees = head_trees(tokens.tensor, mask=mask, settings=settings, on_progress=on_progress)
+    run.save_result(trees, "head-trees", batch=batch, content="logits", stream=chosen)
+    return OrganizedHeads(tokens=tokens, trees=trees, stream=chosen)

@@ -1,0 +1,94 @@
+"""Hölder exponents of every head of a run, organised and in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from haarbor.analysis.control_trees import halved_tree
+from haarbor.analysis.head_trees import HeadSettings
+from haarbor.analysis.organized_heads import organized_heads
+from haarbor.analysis.over_heads import over_heads
+from haarbor.array_types import FloatArray, frozen
+from haarbor.errors import DataError
+from haarbor.store import Run
+from haarbor.wavelets import HolderExponent, holder_exponent
+from haarbor.wavelets.run_regularity import RunRegularity
+
+__all__ = ["run_regularity"]
+
+
+def run_regularity(
+    run: Run,
+    batch: int = 0,
+    *,
+    stream: str | None = None,
+    settings: HeadSettings = "ours",
+    seed: int = 0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> RunRegularity:
+    """Hölder exponents of every head on a batch of a run; kept in it as "holder-exponents".
+
+    Masked logits have no value; they are the mean of their row here, as when heads are organised.
+
+    Parameters
+    ----------
+    run : Run
+        With logits.
+    batch : int, default 0
+    stream : str, optional
+    settings : {"ours", "paper"}, default "ours"
+        Of the questionnaire of each head.
+    seed : int, default 0
+    on_progress : function of (heads done, heads in all), optional
+
+    Returns
+    -------
+    RunRegularity
+        What an earlier call with the same settings has kept is not made again.
+    """
+    organized = organized_heads(run, batch, stream=stream, settings=settings)
+    place = {"batch": batch, "content": "logits", "stream": organized.stream}
+    if run.has_result("holder-exponents", **place):  # type: ignore[arg-type]
+        kept = run.load_result("holder-exponents", **place)  # type: ignore[arg-type]
+        if isinstance(kept, RunRegularity) and (kept.settings, kept.seed) == (settings, seed):
+            return kept
+    filled = organized.tokens.filled("logits")
+    plain = tuple(halved_tree(n) for n in filled.shape[:2])
+
+    def measured(head: int) -> tuple[HolderExponent | None, HolderExponent | None]:
+        matrix = filled[:, :, head]
+        try:
+            return (
+                holder_exponent(matrix, *organized.trees.trees(head), seed=seed),
+                holder_exponent(matrix, *plain, seed=seed),
+            )
+        except DataError:
+            return None, None
+
+    each = over_heads(measured, organized.trees.heads.tolist(), on_progress)
+
+    def column(which: int, name: str) -> FloatArray:
+        return frozen(
+            np.array([np.nan if pair[which] is None else getattr(pair[which], name) for pair in each])
+        )
+
+    found = RunRegularity(
+        organised=column(0, "alpha"),
+        organised_error=column(0, "alpha_error"),
+        organised_row=column(0, "alpha_row"),
+        organised_column=column(0, "alpha_column"),
+        natural=column(1, "alpha"),
+        natural_error=column(1, "alpha_error"),
+        natural_row=column(1, "alpha_row"),
+        natural_column=column(1, "alpha_column"),
+        shuffled=column(0, "shuffled_alpha"),
+        layers=frozen(organized.trees.heads // run.plan.stream(organized.stream).n_heads),
+        batch=batch,
+        stream=organized.stream,
+        settings=settings,
+        seed=seed,
+    )
+    run.save_result(found, "holder-exponents", **place)  # type: ignore[arg-type]
+    return found

@@ -1,0 +1,226 @@
+"""haarbor invariance: how nearly each head of a run is invariant to its softmax."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from haarbor.errors import SettingError
+
+if TYPE_CHECKING:
+    from haarbor.analysis import HeadTrees, RunInvariance, RunRegularity
+    from haarbor.store import Run
+
+__all__ = ["invariance"]
+
+_SHOWN = 6
+
+
+def invariance(
+    run: Annotated[str, typer.Argument(help="Folder or URL of a run with logits.")],
+    batch: Annotated[int, typer.Option(min=0, help="The batch to look at.")] = 0,
+    heads: Annotated[
+        str | None,
+        typer.Option(help="Heads to draw, as 3.1,5.0 (layer.head); the closest and the farthest by default."),
+    ] = None,
+    stream: Annotated[
+        str | None, typer.Option(help="self, encoder, decoder or cross; the first by default.")
+    ] = None,
+    settings: Annotated[
+        str, typer.Option(help="Questionnaire of each head: ours, or paper as in the paper's program.")
+    ] = "ours",
+    out: Annotated[Path, typer.Option(help="Folder for the figures; made if missing.")] = Path(
+        "invariance-output"
+    ),
+    figures: Annotated[bool, typer.Option(help="Draw Figure 2 for some heads (needs matplotlib).")] = True,
+    seed: Annotated[int, typer.Option(min=0, help="Of the shuffled controls.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every head as JSON.")] = False,
+) -> None:
+    """Organise every head of a run by itself and measure how nearly its softmax is its logits.
+
+    For each head: how much of the softmax the corrected paraproduct explains, the paper's form,
+    the paper's form with all constants 1 (what softmax invariance claims), and the plain logits;
+    with shuffled controls, and Hölder exponents organised against the order of the text. The
+    results are kept in the run.
+    """
+    from haarbor.analysis import run_invariance, run_regularity
+    from haarbor.analysis.organized_heads import require_logits
+    from haarbor.cli.choices import checked_choice
+    from haarbor.cli.progress import shown_progress
+    from haarbor.store import open_run
+
+    opened = open_run(run)
+    require_logits(opened, batch, stream)
+    kind = checked_choice("--settings", settings, ("ours", "paper"))
+    asked: Any = {"stream": stream, "settings": kind, "seed": seed}
+    with shown_progress("organising and measuring heads", None) as advance:
+        found, trees = run_invariance(opened, batch, on_progress=advance, **asked)
+    with shown_progress("Hölder exponents", None) as advance:
+        regularity = run_regularity(opened, batch, on_progress=advance, **asked)
+    drawn = _chosen_heads(heads, found)
+    written = _drawn(opened, found, trees, drawn, out) if figures else []
+    if as_json:
+        typer.echo(json.dumps(_without_nan(_summary(opened, found, regularity, written)), indent=2))
+    else:
+        _print(opened, found, regularity, written)
+
+
+def _chosen_heads(text: str | None, found: RunInvariance) -> list[int]:
+    labels = found.labels
+    if text is None:
+        order = found.order()
+        measured = order[np.isfinite(found.figures["invariance"][order])]
+        return [int(measured[0]), int(measured[-1])] if measured.size > 1 else [int(h) for h in measured]
+    asked = [label.strip() for label in text.split(",") if label.strip()]
+    unknown = [label for label in asked if label not in labels]
+    if unknown or not asked:
+        raise SettingError(
+            f"--heads must name heads as layer.head, {labels[0]} to {labels[-1]}, with commas between; found "
+            f"{(unknown or [text])[0]!r}."
+        )
+    return [labels.index(label) for label in asked]
+
+
+def _drawn(run: Run, found: RunInvariance, trees: HeadTrees, heads: list[int], out: Path) -> list[Path]:
+    from haarbor.analysis.valid_tokens import valid_tokens
+    from haarbor.plots import paraproduct_figure, save_figure
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError(f"--out must be a folder that can be written; {error}.") from None
+    tokens = valid_tokens(
+        run.tensor(found.batch, content="logits", stream=found.stream), run.mask(found.batch, found.stream)
+    )
+    written = []
+    for head in heads:
+        label = found.labels[head]
+        title = f"{run.model}, head {label}: invariance {found.figures['invariance'][head]:.2f}"
+        figure = paraproduct_figure(
+            tokens.tensor[:, :, head], *trees.trees(head), mask=tokens.mask, title=title
+        )
+        written += [save_figure(figure, out / f"softmax_head_{label}.{ending}") for ending in ("png", "svg")]
+    return written
+
+
+def _summary(
+    run: Run, found: RunInvariance, regularity: RunRegularity, written: list[Path]
+) -> dict[str, Any]:
+    rows = [
+        {
+            "head": label,
+            **{name: float(values[head]) for name, values in found.figures.items()},
+            "shuffled_trees": {name: float(v[head]) for name, v in found.shuffled_trees.items()},
+            "shuffled_rows": {name: float(v[head]) for name, v in found.shuffled_rows.items()},
+            "logit_deviation": float(found.logit_deviation[head]),
+            "haar_entropy": float(found.entropy[head]),
+            "holder_organised": float(regularity.organised[head]),
+            "holder_organised_error": float(regularity.organised_error[head]),
+            "holder_text_order": float(regularity.natural[head]),
+            "holder_shuffled": float(regularity.shuffled[head]),
+        }
+        for head, label in enumerate(found.labels)
+    ]
+    return {
+        "model": run.model,
+        "stream": found.stream,
+        "batch": found.batch,
+        "settings": found.settings,
+        "seed": found.seed,
+        "closest_to_invariant": [found.labels[head] for head in found.order()[:_SHOWN]],
+        "spearman_with_invariance": found.correlations(),
+        "median": {name: float(np.nanmedian(values)) for name, values in found.figures.items()},
+        "holder_raised_in": int(np.sum(regularity.gain > 0)),
+        "holder_median_gain": float(np.nanmedian(regularity.gain)),
+        "heads": rows,
+        "files": [str(path) for path in written],
+    }
+
+
+def _without_nan(value: Any) -> Any:
+    """`value` with None for numbers that JSON has no word for."""
+    if isinstance(value, dict):
+        return {name: _without_nan(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print(run: Run, found: RunInvariance, regularity: RunRegularity, written: list[Path]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    order = found.order()
+    n_heads = order.size
+    console.print(
+        Text(
+            f"{run.model}: {n_heads} heads on batch {found.batch} (stream {found.stream}; heads are written "
+            "layer.head)."
+        )
+    )
+    table = Table(
+        title="How much of the softmax is explained, closest to invariant first",
+        caption="invar.: the paper's form with all constants 1, best affine fit: softmax invariance; "
+        "logits: row-centred logits, best affine fit; corr.: corrected paraproduct with marginals; paper: "
+        "the paper's form with boundary terms; 1 is all, 0 no better than uniform. spread: of the constants; "
+        "std: of the logits; H: Haar entropy; alpha: Hölder exponent on the head's trees; text: in the order "
+        "of the text.",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 0),
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("head", no_wrap=True)
+    names = ("invar.", "logits", "corr.", "paper", "spread", "std", "H", "alpha", "text")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True, min_width=6)
+
+    def cells(values: dict[str, Any], deviation: Any, entropy: Any, alpha: Any, natural: Any) -> list[str]:
+        figures = (values[n] for n in ("invariance", "linear", "exact", "paper", "constant_deviation"))
+        return [_number(x) for x in (*figures, deviation, entropy, alpha, natural)]
+
+    shown = order if n_heads <= 2 * _SHOWN else np.concatenate([order[:_SHOWN], order[-_SHOWN:]])
+    for place, head in enumerate(shown):
+        if n_heads > 2 * _SHOWN and place == _SHOWN:
+            table.add_row("...")
+        values = {name: column[head] for name, column in found.figures.items()}
+        more = (found.logit_deviation, found.entropy, regularity.organised, regularity.natural)
+        table.add_row(found.labels[head], *cells(values, *(column[head] for column in more)))
+    table.add_section()
+    middle = {name: np.nanmedian(column) for name, column in found.figures.items()}
+    table.add_row(
+        "median", *cells(middle, *(np.nanmedian(c) for c in (
+            found.logit_deviation, found.entropy, regularity.organised, regularity.natural))),
+    )  # fmt: skip
+    for label, control in (
+        ("trees shuffled", found.shuffled_trees),
+        ("rows shuffled", found.shuffled_rows),
+    ):
+        middle = {name: np.nanmedian(column) for name, column in control.items()}
+        alpha = np.nanmedian(regularity.shuffled) if control is found.shuffled_trees else None
+        table.add_row(label, *cells(middle, None, None, alpha, None))
+    console.print(table)
+    related = ", ".join(f"{name} {_number(value)}" for name, value in found.correlations().items())
+    console.print(f"Rank correlation (Spearman) of invariance with: {related}.", highlight=False)
+    raised = int(np.sum(regularity.gain > 0))
+    console.print(
+        f"Organising raises the Hölder exponent over the text order in {raised} of {n_heads} heads, by "
+        f"{np.nanmedian(regularity.gain):+.2f} in the median.",
+        highlight=False,
+    )
+    if written:
+        console.print(f"Figures in {written[0].parent}:", highlight=False)
+        for path in written:
+            console.print(f"  {path.name}", highlight=False)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else "-" if not math.isfinite(value) else f"{value:.2f}"

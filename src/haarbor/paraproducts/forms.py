@@ -1,0 +1,211 @@
+"""The named forms of a paraproduct, put together from pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import BoolArray, FloatArray, frozen
+from haarbor.errors import DataError, SettingError, ShapeError
+from haarbor.named_axes import checked_tensor, position_text
+from haarbor.paraproducts.folder_axis import FolderAxis
+from haarbor.paraproducts.masked_softmax_pieces import MaskedSoftmaxPieces
+from haarbor.paraproducts.nonlinearities import NonlinearityChoice, pointwise_nonlinearity
+from haarbor.paraproducts.pointwise_pieces import PointwisePieces
+from haarbor.paraproducts.regularity import RegularityGain, regularity_gain
+from haarbor.paraproducts.scale_pieces import ScalePieces, subsets
+from haarbor.paraproducts.softmax_pieces import SoftmaxPieces
+from haarbor.transport.tree_emd import require_tree_fits
+from haarbor.trees.partition_tree import PartitionTree
+
+__all__ = ["FORMS", "Form", "Paraproduct", "Question", "paraproducts", "sum_of_terms"]
+
+Form = Literal["paper", "paper+boundary", "corrected", "corrected+marginals"]
+FORMS: tuple[Form, ...] = get_args(Form)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Paraproduct:
+    """A nonlinearity of a function on trees, as an approximation and what it leaves."""
+
+    approximation: FloatArray
+    """Shape of the function, in its order; 0 where the mask is closed."""
+    residual: FloatArray
+    """The nonlinearity of the function less the approximation; 0 where the mask is closed."""
+    terms: Mapping[str, FloatArray]
+    """What the approximation is the sum of, signs included: "mean", "linear row", "boundary column", ..."""
+    scale_energy: FloatArray
+    """Energy of the mixed term of each pair of scales, shape (steps of the row tree, of the column tree)."""
+    relative_error: float
+    """Norm of the residual over that of the nonlinearity of the function; 0 where both are zero."""
+    centred_error: float
+    """Norm of the residual over that of the nonlinearity less its mean over valid entries."""
+    function: FloatArray
+    """The function decomposed, 0 where the mask is closed."""
+    mask: BoolArray
+    """True where an entry is valid."""
+    trees: tuple[PartitionTree, ...]
+    axes: tuple[str, ...]
+    nonlinearity: str
+    form: Form
+
+    @property
+    def value(self) -> FloatArray:
+        """The nonlinearity of the function."""
+        return self.approximation + self.residual
+
+    def regularity(self) -> RegularityGain:
+        """How fast Haar coefficients of the residual decay against the function's.
+
+        See :func:`haarbor.paraproducts.regularity_gain`; for two axes without a mask.
+        """
+        if len(self.axes) != 2 or not self.mask.all():
+            raise SettingError(
+                "the decay of Haar coefficients is measured on two axes without a mask; found "
+                f"{len(self.axes)} axes{'' if self.mask.all() else ' and a mask'}."
+            )
+        magnitude = float(np.abs(self.value).max())
+        row_tree, column_tree = self.trees
+        return regularity_gain(self.function, self.residual, row_tree, column_tree, magnitude)
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(map(str, self.approximation.shape))
+        error = f"relative error {self.relative_error:.3g}"
+        return f"Paraproduct({sizes}, {self.nonlinearity}, {self.form}, {error})"
+
+
+class Question:
+    """What is to be decomposed and on which trees, checked."""
+
+    def __init__(
+        self,
+        f: npt.ArrayLike,
+        trees: tuple[PartitionTree, ...],
+        axes: tuple[str, ...],
+        nonlinearity: NonlinearityChoice,
+        mask: npt.ArrayLike | None,
+    ) -> None:
+        self.valid = None if mask is None else _checked_mask(mask, np.shape(f))
+        self.f = checked_tensor(f, axes, valid=self.valid).astype(np.float64)
+        if self.valid is not None:
+            self.f = np.where(self.valid, self.f, 0.0)
+        for tree, axis, n_items in zip(trees, axes, self.f.shape, strict=True):
+            require_tree_fits(tree, axis, n_items)
+        self.trees, self.axes = trees, axes
+        self.choice = nonlinearity
+        self.name = nonlinearity if isinstance(nonlinearity, str) else "given"
+
+    def pieces(self) -> ScalePieces:
+        """Pieces from which any form can be put together."""
+        folder_axes = tuple(FolderAxis(tree) for tree in self.trees)
+        # A mask that is open everywhere is none: the closed formulas hold.
+        valid = None if self.valid is None or self.valid.all() else self.valid
+        if isinstance(self.choice, str) and self.choice == "softmax":
+            pair = (folder_axes[0], folder_axes[1])
+            return SoftmaxPieces(self.f, pair) if valid is None else MaskedSoftmaxPieces(self.f, pair, valid)
+        return PointwisePieces(self.f, folder_axes, pointwise_nonlinearity(self.choice, self.f.ndim), valid)
+
+
+def paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Paraproduct]:
+    """Some forms of a decomposition, what they share made once.
+
+    Raises
+    ------
+    SettingError
+        If a form is not offered.
+    DataError
+        If the nonlinearity is not finite at a valid entry.
+    """
+    for form in forms:
+        if form not in FORMS:
+            raise SettingError(f"form must be one of {', '.join(map(repr, FORMS))}; found {form!r}.")
+    pieces = question.pieces()
+    value = pieces.value()
+    if not np.isfinite(value).all():
+        place = tuple(np.argwhere(~np.isfinite(value))[0])
+        raise DataError(
+            f"the nonlinearity {question.name!r} must be finite on the function; at "
+            f"({position_text(place, question.axes)}), where the function is {question.f[place]:.6g}, it is "
+            f"{value[place]}. Scale or shift the function first."
+        )
+    mask = np.ones(value.shape, dtype=bool) if question.valid is None else question.valid
+    norm = float(np.linalg.norm(value))
+    centred = float(np.linalg.norm((value - value[mask].mean())[mask]))
+    found: dict[Form, Paraproduct] = {}
+    for form in forms:
+        terms = _terms(pieces, form, question.axes)
+        approximation = sum_of_terms(terms)
+        residual = value - approximation
+        error = float(np.linalg.norm(residual))
+        found[form] = Paraproduct(
+            approximation=frozen(approximation),
+            residual=frozen(residual),
+            terms={name: frozen(np.array(term)) for name, term in terms.items()},
+            scale_energy=frozen(pieces.linear_energy().copy()),
+            relative_error=_ratio(error, norm),
+            centred_error=_ratio(error, centred),
+            function=frozen(question.f.copy()),
+            mask=frozen(mask.copy()),
+            trees=question.trees,
+            axes=question.axes,
+            nonlinearity=question.name,
+            form=form,
+        )
+    return found
+
+
+def sum_of_terms(terms: Mapping[str, FloatArray]) -> FloatArray:
+    """Sum of arrays of one shape."""
+    total: FloatArray = np.zeros(next(iter(terms.values())).shape)
+    for term in terms.values():
+        total += term
+    return total
+
+
+def _terms(pieces: ScalePieces, form: Form, axes: tuple[str, ...]) -> dict[str, FloatArray]:
+    """Terms of a form, signs included."""
+    everything = tuple(range(pieces.n_axes))
+
+    def named(kind: str, chosen: tuple[int, ...]) -> str:
+        return f"{kind} {' x '.join(axes[place] for place in chosen)}"
+
+    terms: dict[str, FloatArray] = {}
+    if form != "paper":
+        terms["mean"] = pieces.mean()
+    if form in ("paper", "paper+boundary"):
+        if form == "paper+boundary":
+            for chosen in subsets(everything, proper=True):
+                terms[named("boundary", chosen)] = pieces.boundary(chosen)
+        terms[named("linear", everything)] = pieces.linear(everything)
+        return terms
+    for chosen in subsets(everything):
+        sign = -1.0 if len(chosen) % 2 == 0 else 1.0
+        terms[named("linear", chosen)] = sign * pieces.linear(chosen)
+    if form == "corrected+marginals":
+        for chosen in subsets(everything, proper=True):
+            terms[named("marginal", chosen)] = pieces.marginal(chosen)
+    return terms
+
+
+def _ratio(error: float, norm: float) -> float:
+    if norm > 0:
+        return error / norm
+    return 0.0 if error == 0 else float("inf")
+
+
+def _checked_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
+    array = np.asarray(mask)
+    if array.dtype != np.bool_:
+        raise ShapeError(
+            f"mask must be boolean, True where an entry is valid; found dtype {array.dtype}. An additive "
+            "mask becomes one by mask == 0."
+        )
+    if array.shape != shape:
+        raise ShapeError(f"mask must have the shape of the function, {shape}; found {array.shape}.")
+    if not array.any():
+        raise DataError("mask must leave at least one valid entry; every entry is masked.")
+    return array

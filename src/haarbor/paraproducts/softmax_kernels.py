@@ -1,0 +1,258 @@
+"""Compiled softmax of folder means, level by level. Nothing here checks its input.
+
+Columns are folders of a pruned tree. `members` lists the folders of every level of it, level after
+level, level s at ``begins[s]:begins[s + 1]``, carried-down ones included; `above` says for each of them
+the place in `members` of its parent on the level before. Maxima are taken out before every exp.
+"""
+
+import numpy as np
+from numba import njit
+
+__all__ = [
+    "level_centres",
+    "level_differences",
+    "level_log_sums",
+    "masked_columns",
+    "masked_differences",
+    "masked_pairs",
+    "masked_rows",
+]
+
+
+@njit(nogil=True, cache=True)
+def level_log_sums(means, sizes, members, begins, first_row, last_row, log_sums):
+    """Logarithm of the softmax' denominator of some rows at each level."""
+    for row in range(first_row, last_row):
+        values = means[row]
+        for level in range(begins.size - 1):
+            largest = -np.inf
+            for place in range(begins[level], begins[level + 1]):
+                largest = max(largest, values[members[place]])
+            total = 0.0
+            for place in range(begins[level], begins[level + 1]):
+                folder = members[place]
+                total += sizes[folder] * np.exp(values[folder] - largest)
+            log_sums[row, level] = largest + np.log(total)
+
+
+@njit(nogil=True, cache=True)
+def level_centres(means, sizes, row_parents, members, begins, log_sums, first_row, last_row, centres):
+    """<p, x> of the step from its parent to each of some rows, at each level."""
+    for row in range(max(1, first_row), last_row):
+        coarse, fine, sums = means[row_parents[row]], means[row], log_sums[row_parents[row]]
+        for level in range(begins.size - 1):
+            centre = 0.0
+            for place in range(begins[level], begins[level + 1]):
+                folder = members[place]
+                weight = sizes[folder] * np.exp(coarse[folder] - sums[level])
+                centre += weight * (fine[folder] - coarse[folder])
+            centres[row, level] = centre
+
+
+@njit(nogil=True, cache=True)
+def level_differences(
+    means, sizes, row_parents, members, above, begins, log_sums, first_row, last_row, total, squares
+):
+    """Exact mixed difference of the softmax for the step to each of some rows, summed over the levels."""
+    n_levels = begins.size - 1
+    coarse, terms = np.empty(members.size), np.empty(members.size)
+    for row in range(max(1, first_row), last_row):
+        parent = row_parents[row]
+        terms[0] = 0.0
+        for level in range(n_levels):
+            for place in range(begins[level], begins[level + 1]):
+                folder = members[place]
+                step = np.exp(means[row, folder] - log_sums[row, level])
+                step -= np.exp(means[parent, folder] - log_sums[parent, level])
+                coarse[place] = step
+                if level > 0:
+                    term = step - coarse[above[place]]
+                    terms[place] = terms[above[place]] + term
+                    squares[row, level - 1] += sizes[folder] * term * term
+        for place in range(begins[n_levels - 1], begins[n_levels]):
+            total[row, place - begins[n_levels - 1]] = terms[place]
+
+
+@njit(nogil=True, cache=True)
+def _softmax(values, counts, members, first, last, weights):
+    """Softmax of `values` at one level over the entries counted, an entry's share a place."""
+    largest = -np.inf
+    for place in range(first, last):
+        if counts[members[place]] > 0:
+            largest = max(largest, values[members[place]])
+    total = 0.0
+    for place in range(first, last):
+        folder = members[place]
+        if counts[folder] > 0:
+            weights[place] = np.exp(values[folder] - largest)
+            total += counts[folder] * weights[place]
+        else:
+            weights[place] = 0.0
+    for place in range(first, last):
+        weights[place] /= total
+
+
+@njit(nogil=True, cache=True)
+def _add_down(terms, above, begins):
+    for place in range(begins[1], begins[-1]):
+        terms[place] += terms[above[place]]
+
+
+@njit(nogil=True, cache=True)
+def masked_pairs(
+    means, counts, row_leaves, row_parents, row_steps, members, above, begins, total, energy, moments
+):
+    """Sum over scale pairs of J[w] + H[x, y] for every row; their energies; moments of n p."""
+    n_levels = begins.size - 1
+    weights = np.empty(members.size)
+    terms = np.empty(members.size)
+    for item in range(row_leaves.size):
+        count = counts[item]
+        if count[0] == 0:
+            continue
+        terms[:] = 0.0
+        child = row_leaves[item]
+        while child > 0:
+            parent = row_parents[child]
+            step = row_steps[child]
+            coarse, fine = means[parent], means[child]
+            for level in range(n_levels - 1):
+                first, last, end = begins[level], begins[level + 1], begins[level + 2]
+                _softmax(coarse, count, members, first, last, weights)
+                mean_x = 0.0
+                for place in range(first, last):
+                    folder = members[place]
+                    if count[folder] > 0:
+                        mean_x += count[folder] * weights[place] * (fine[folder] - coarse[folder])
+                mean_y, mean_w = 0.0, 0.0
+                for place in range(last, end):
+                    folder, outer = members[place], members[above[place]]
+                    if count[folder] > 0 and folder != outer:
+                        y = coarse[folder] - coarse[outer]
+                        share = count[folder] * weights[above[place]]
+                        mean_y += share * y
+                        mean_w += share * (fine[folder] - fine[outer] - y)
+                mean_xy = 0.0
+                for place in range(last, end):
+                    folder, outer = members[place], members[above[place]]
+                    if count[folder] > 0:
+                        x = fine[outer] - coarse[outer] - mean_x
+                        y = coarse[folder] - coarse[outer] - mean_y
+                        mean_xy += count[folder] * weights[above[place]] * x * y
+                squares = 0.0
+                for place in range(last, end):
+                    folder, outer = members[place], members[above[place]]
+                    if count[folder] > 0:
+                        share = weights[above[place]]
+                        x = fine[outer] - coarse[outer]
+                        y = coarse[folder] - coarse[outer]
+                        w = fine[folder] - coarse[folder] - x
+                        term = share * (w - mean_w + (x - mean_x) * (y - mean_y) - mean_xy)
+                        terms[place] += term
+                        squares += count[folder] * term * term
+                        if folder != outer:
+                            constant = count[0] * share
+                            moments[0] += count[folder]
+                            moments[1] += count[folder] * constant
+                            moments[2] += count[folder] * constant * constant
+                energy[step, level] += squares
+            child = parent
+        _add_down(terms, above, begins)
+        for place in range(begins[n_levels - 1], begins[n_levels]):
+            if count[members[place]] > 0:
+                total[item, place - begins[n_levels - 1]] = terms[place]
+
+
+@njit(nogil=True, cache=True)
+def masked_rows(means, counts, row_leaves, row_parents, members, begins, total):
+    """Sum over row scales of J[x] at the last column level, for every row."""
+    first, last = begins[begins.size - 2], begins[begins.size - 1]
+    weights = np.empty(members.size)
+    for item in range(row_leaves.size):
+        count = counts[item]
+        if count[0] == 0:
+            continue
+        child = row_leaves[item]
+        while child > 0:
+            parent = row_parents[child]
+            coarse, fine = means[parent], means[child]
+            _softmax(coarse, count, members, first, last, weights)
+            mean_x = 0.0
+            for place in range(first, last):
+                folder = members[place]
+                if count[folder] > 0:
+                    mean_x += weights[place] * (fine[folder] - coarse[folder])
+            for place in range(first, last):
+                folder = members[place]
+                if count[folder] > 0:
+                    total[item, place - first] += weights[place] * (fine[folder] - coarse[folder] - mean_x)
+            child = parent
+
+
+@njit(nogil=True, cache=True)
+def masked_columns(means, counts, rows, members, above, begins, total, last_softmax):
+    """Sum over column scales of J[y] for the folder rows[item] seen by every item; its softmax."""
+    n_levels = begins.size - 1
+    weights = np.empty(members.size)
+    terms = np.empty(members.size)
+    for item in range(rows.size):
+        count = counts[item]
+        if count[0] == 0:
+            continue
+        terms[:] = 0.0
+        values = means[rows[item]]
+        for level in range(n_levels - 1):
+            first, last, end = begins[level], begins[level + 1], begins[level + 2]
+            _softmax(values, count, members, first, last, weights)
+            mean_y = 0.0
+            for place in range(last, end):
+                folder, outer = members[place], members[above[place]]
+                if count[folder] > 0:
+                    mean_y += count[folder] * weights[above[place]] * (values[folder] - values[outer])
+            for place in range(last, end):
+                folder, outer = members[place], members[above[place]]
+                if count[folder] > 0:
+                    terms[place] += weights[above[place]] * (values[folder] - values[outer] - mean_y)
+        _add_down(terms, above, begins)
+        first, last = begins[n_levels - 1], begins[n_levels]
+        _softmax(values, count, members, first, last, weights)
+        for place in range(first, last):
+            if count[members[place]] > 0:
+                total[item, place - first] = terms[place]
+                last_softmax[item, place - first] = weights[place]
+
+
+@njit(nogil=True, cache=True)
+def masked_differences(
+    means, counts, row_leaves, row_parents, row_steps, members, above, begins, total, energy
+):
+    """Sum over scale pairs of the exact mixed difference of the softmax, for every row."""
+    n_levels = begins.size - 1
+    coarse, fine = np.empty(members.size), np.empty(members.size)
+    terms = np.empty(members.size)
+    for item in range(row_leaves.size):
+        count = counts[item]
+        if count[0] == 0:
+            continue
+        terms[:] = 0.0
+        child = row_leaves[item]
+        while child > 0:
+            parent = row_parents[child]
+            for level in range(n_levels):
+                _softmax(means[parent], count, members, begins[level], begins[level + 1], coarse)
+                _softmax(means[child], count, members, begins[level], begins[level + 1], fine)
+            for level in range(n_levels - 1):
+                squares = 0.0
+                for place in range(begins[level + 1], begins[level + 2]):
+                    folder = members[place]
+                    if count[folder] > 0:
+                        outer = above[place]
+                        term = fine[place] - fine[outer] - coarse[place] + coarse[outer]
+                        terms[place] += term
+                        squares += count[folder] * term * term
+                energy[row_steps[child], level] += squares
+            child = parent
+        _add_down(terms, above, begins)
+        for place in range(begins[n_levels - 1], begins[n_levels]):
+            if count[members[place]] > 0:
+                total[item, place - begins[n_levels - 1]] = terms[place]

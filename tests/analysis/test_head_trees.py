@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+import haarbor as hb
+from haarbor.analysis import head_trees
+from haarbor.analysis.over_heads import over_heads
+from haarbor.errors import SettingError, ShapeError
+from tests.analysis.logit_runs import network
+
+
+@pytest.mark.parametrize(("settings", "alpha", "beta"), [("ours", 0.0, 1.0), ("paper", 1.0, 0.0)])
+def test_trees_are_those_of_each_head_organised_alone(settings, alpha, beta):
+    made = network()
+    found = head_trees(made.tensor, mask=made.mask, settings=settings)
+    for head in range(made.tensor.shape[2]):
+        alone = hb.organize(
+            made.tensor[:, :, head], mask=made.mask, content="logits", alpha=alpha, beta=beta, n_iterations=10
+        )
+        assert found.trees(head) == (alone.trees["query"], alone.trees["key"])
+    assert len({found.trees(head)[0].n_levels for head in range(6)}) > 1, "packing is not tried by this case"
+
+
+def test_some_heads_only():
+    made = network()
+    told = []
+    found = head_trees(
+        made.tensor, mask=made.mask, heads=[4, 1], on_progress=lambda done, total: told.append((done, total))
+    )
+    assert found.heads.tolist() == [4, 1]
+    assert told == [(1, 2), (2, 2)]
+    assert found.trees(1) == head_trees(made.tensor, mask=made.mask).trees(1)
+    with pytest.raises(SettingError, match="one that was organised"):
+        found.trees(0)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ShapeError, match=r"axes \(query, key, head\)"):
+        head_trees(np.zeros((4, 4)))
+    with pytest.raises(SettingError, match="'ours' or 'paper'"):
+        head_trees(np.zeros((4, 4, 1)), settings="theirs")
+
+
+def test_an_error_in_one_head_is_raised():
+    def work(head):
+        if head == 2:
+            raise ValueError("head 2")
+        return head
+
+    with pytest.raises(ValueError, match="head 2"):
+        over_heads(work, range(5))

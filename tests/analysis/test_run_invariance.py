@@ -1,0 +1,140 @@
+import dataclasses
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+import haarbor as hb
+from haarbor.analysis import run_invariance, run_regularity
+from haarbor.analysis.control_trees import halved_tree
+from haarbor.errors import SettingError
+from haarbor.questionnaire.masked_entries import neutral_tensor
+from haarbor.store import open_run
+from tests.analysis.logit_runs import N_HEADS, N_TOKENS, logit_run, network
+
+
+def test_figures_are_those_of_each_head_on_its_own_trees(tmp_path):
+    run = logit_run(tmp_path / "run")
+    found, trees = run_invariance(run, seed=2)
+    made = network()
+    tensor = made.tensor.astype(np.float32)
+    for head in range(tensor.shape[2]):
+        alone = hb.softmax_invariance(tensor[:, :, head], *trees.trees(head), made.mask, seed=2)
+        for kept, expected in (
+            (found.figures, alone.figures),
+            (found.shuffled_trees, alone.shuffled_trees),
+            (found.shuffled_rows, alone.shuffled_rows),
+        ):
+            for name, value in dataclasses.asdict(expected).items():
+                assert kept[name][head] == value
+        assert found.logit_deviation[head] == alone.logit_deviation
+    assert found.labels == ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]
+    assert (np.diff(found.figures["invariance"][found.order()]) <= 0).all()
+
+
+def test_correlations_are_spearmans(tmp_path):
+    found, _ = run_invariance(logit_run(tmp_path / "run"))
+    expected = {
+        "logit deviation": found.logit_deviation,
+        "layer": found.layers,
+        "Haar entropy": found.entropy,
+        "spread of the constants": found.figures["constant_deviation"],
+    }
+    for name, value in found.correlations().items():
+        assert value == pytest.approx(spearmanr(found.figures["invariance"], expected[name]).statistic)
+
+
+def test_padding_changes_nothing(tmp_path):
+    plain, _ = run_invariance(logit_run(tmp_path / "plain"))
+    padded, _ = run_invariance(logit_run(tmp_path / "padded", padding=5))
+    for name, values in plain.figures.items():
+        np.testing.assert_array_equal(values, padded.figures[name])
+
+
+def test_results_are_kept_and_not_made_again(tmp_path, monkeypatch):
+    run = logit_run(tmp_path / "run")
+    found, trees = run_invariance(run)
+    opened = open_run(tmp_path / "run")
+    kept = opened.load_result("softmax-invariance", batch=0, content="logits")
+    np.testing.assert_array_equal(kept.figures["exact"], found.figures["exact"])
+    assert opened.load_result("head-trees", batch=0, content="logits").trees(3) == trees.trees(3)
+
+    def never(*_, **__):
+        raise AssertionError("made again")
+
+    # By the modules themselves: the package has functions of the same names.
+    monkeypatch.setattr(sys.modules["haarbor.analysis.run_invariance"], "softmax_invariance", never)
+    monkeypatch.setattr(sys.modules["haarbor.analysis.organized_heads"], "head_trees", never)
+    again, _ = run_invariance(opened)
+    np.testing.assert_array_equal(again.figures["exact"], found.figures["exact"])
+    with pytest.raises(AssertionError, match="made again"):
+        run_invariance(opened, seed=1)
+    with pytest.raises(AssertionError, match="made again"):
+        run_invariance(opened, settings="paper")
+
+
+def test_a_head_with_a_uniform_softmax_has_no_figures_and_stands_last(tmp_path):
+    found, _ = run_invariance(logit_run(tmp_path / "run", flat_head=1))
+    assert np.isnan(found.figures["invariance"][1])
+    assert np.isfinite(np.delete(found.figures["invariance"], 1)).all()
+    assert found.order()[-1] == 1
+    assert found.logit_deviation[1] == 0
+    assert np.isfinite(list(found.correlations().values())).all()
+
+
+def test_progress_covers_both_halves(tmp_path):
+    told = []
+    run_invariance(logit_run(tmp_path / "run"), on_progress=lambda done, total: told.append((done, total)))
+    assert told == [(done, 12) for done in range(1, 13)]
+
+
+def test_exponents_are_those_of_filled_logits_on_both_kinds_of_trees(tmp_path):
+    run = logit_run(tmp_path / "run")
+    found = run_regularity(run, seed=1)
+    _, trees = run_invariance(run)
+    made = network()
+    filled, _ = neutral_tensor(made.tensor.astype(np.float32), ("query", "key", "head"), made.mask, "logits")
+    plain = halved_tree(N_TOKENS)
+    for head in range(2 * N_HEADS):
+        alone = hb.holder_exponent(filled[:, :, head], *trees.trees(head), seed=1)
+        assert found.organised[head] == alone.alpha
+        assert found.organised_error[head] == alone.alpha_error
+        assert found.shuffled[head] == alone.shuffled_alpha
+        assert found.natural[head] == hb.holder_exponent(filled[:, :, head], plain, plain, seed=1).alpha
+    np.testing.assert_array_equal(found.gain, found.organised - found.natural)
+    kept = run.load_result("holder-exponents", batch=0, content="logits")
+    np.testing.assert_array_equal(kept.organised, found.organised)
+
+
+def test_exponents_are_not_made_again(tmp_path, monkeypatch):
+    run = logit_run(tmp_path / "run")
+    found = run_regularity(run)
+
+    def never(*_, **__):
+        raise AssertionError("made again")
+
+    monkeypatch.setattr(sys.modules["haarbor.analysis.run_regularity"], "holder_exponent", never)
+    np.testing.assert_array_equal(run_regularity(run).organised, found.organised)
+    with pytest.raises(AssertionError, match="made again"):
+        run_regularity(run, seed=1)
+
+
+def test_a_head_without_mixed_differences_has_no_exponent(tmp_path):
+    found = run_regularity(logit_run(tmp_path / "run", flat_head=4))
+    assert np.isnan(found.organised[4])
+    assert np.isfinite(np.delete(found.organised, 4)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"stream": "cross"}, "stream must be one of"), ({"batch": 7}, "batch must be a complete one")],
+)
+def test_what_is_not_in_the_run_is_refused(options, message, tmp_path):
+    with pytest.raises(SettingError, match=message):
+        run_invariance(logit_run(tmp_path / "run"), **options)
+
+
+def test_a_run_without_logits_is_told_how_to_get_them(tmp_path):
+    with pytest.raises(SettingError, match=r"it holds probabilities\. Capture it again with .* --logits"):
+        run_invariance(logit_run(tmp_path / "run", contents=("probabilities",)))

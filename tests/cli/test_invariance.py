@@ -1,0 +1,91 @@
+"""haarbor invariance, as a user types it."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from haarbor.store import open_run
+from tests.analysis.logit_runs import logit_run
+
+
+def invariance(*words, cwd):
+    command = [sys.executable, "-m", "haarbor", "invariance", *map(str, words)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    logit_run(folder / "run", contents=("probabilities", "logits"))
+    done = invariance("run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def test_it_says_which_heads_are_closest_and_what_that_goes_with(answered):
+    folder, done = answered
+    assert "made up: 6 heads on batch 0" in done.stdout
+    assert "Rank correlation (Spearman) of invariance with: logit deviation" in done.stdout
+    assert "Organising raises the Hölder exponent" in done.stdout
+    found = open_run(folder / "run").load_result("softmax-invariance", batch=0, content="logits")
+    heads = re.findall(r"^ ?(\d\.\d) ", done.stdout, flags=re.MULTILINE)
+    assert heads == [found.labels[head] for head in found.order()]
+    drawn = sorted(path.name for path in (folder / "invariance-output").iterdir())
+    ends = found.order()[[0, -1]]
+    assert drawn == sorted(
+        f"softmax_head_{found.labels[head]}.{ending}" for head in ends for ending in ("png", "svg")
+    )
+
+
+def test_chosen_heads_are_drawn_and_json_holds_every_head(answered):
+    folder, _ = answered
+    done = invariance("run", "--heads", "1.2", "--out", "drawn", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [row["head"] for row in found["heads"]] == ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]
+    assert sorted(path.name for path in (folder / "drawn").iterdir()) == [
+        "softmax_head_1.2.png", "softmax_head_1.2.svg"
+    ]  # fmt: skip
+    kept = open_run(folder / "run").load_result("softmax-invariance", batch=0, content="logits")
+    np.testing.assert_array_equal([row["exact"] for row in found["heads"]], kept.figures["exact"])
+    assert found["spearman_with_invariance"].keys() == kept.correlations().keys()
+
+
+def test_numbers_that_are_not_there_are_null_in_json(tmp_path):
+    logit_run(tmp_path / "run", flat_head=0)
+    done = invariance("run", "--json", "--no-figures", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert found["heads"][0]["invariance"] is None
+    assert not (tmp_path / "invariance-output").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "code"),
+    [
+        (("run", "--heads", "9.9"), "--heads must name heads as layer.head, 0.0 to 1.2", 1),
+        (("run", "--batch", "3"), "batch must be a complete one", 1),
+        (("nowhere",), "nowhere", 1),
+        (("run", "--settings", "theirs"), "ours or paper", 2),
+    ],
+)
+def test_what_is_wrong_is_one_line(words, message, code, answered):
+    folder, _ = answered
+    done = invariance(*words, cwd=folder)
+    assert done.returncode == code
+    assert message in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_run_without_logits_is_one_line_that_says_what_to_do(tmp_path):
+    logit_run(tmp_path / "run", contents=("probabilities",))
+    done = invariance("run", cwd=tmp_path)
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if line.startswith("haarbor:")]
+    assert done.stderr.splitlines() == lines
+    assert len(lines) == 1
+    assert "haarbor capture --logits" in lines[0]
