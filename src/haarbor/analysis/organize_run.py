@@ -93,6 +93,8 @@ def organize_run(
         if _finished(run, batch, chosen, asked):
             reused += 1
         else:
+            # Made of all batches, so it ends with the first that changes.
+            run.delete_result("consensus", **chosen)
             _organize_batch(run, batch, chosen, asked)
         if on_progress is not None:
             on_progress(done + 1, len(run.batches))
@@ -103,9 +105,12 @@ def organize_run(
     entropies: list[HeadEntropy] = loaded("head-entropy")
     organizations: list[Organization] = loaded("organization")
     stability = ranking_stability(np.stack([entropy.raw for entropy in entropies]))
-    together = consensus(_tensors(run, chosen), organizations)
     run.save_result(stability, "ranking-stability", **chosen)
-    run.save_result(together, "consensus", **chosen)
+    if run.has_result("consensus", **chosen):
+        together: Consensus = run.load_result("consensus", **chosen)
+    else:
+        together = consensus(_tensors(run, chosen), organizations)
+        run.save_result(together, "consensus", **chosen)
     return RunAnalysis(
         batches=run.batches,
         head_entropies=tuple(entropies),
@@ -119,7 +124,8 @@ def organize_run(
 
 def _tensors(run: Run, chosen: Mapping[str, str]) -> Iterator[Any]:
     for batch in run.batches:
-        yield valid_tokens(run.tensor(batch, **chosen), run.mask(batch, chosen["stream"])).tensor
+        tokens = valid_tokens(run.tensor(batch, **chosen), run.mask(batch, chosen["stream"]))
+        yield tokens.filled(chosen["content"])
 
 
 def _finished(run: Run, batch: int, chosen: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
@@ -132,13 +138,9 @@ def _finished(run: Run, batch: int, chosen: Mapping[str, Any], asked: Mapping[st
 
 def _organize_batch(run: Run, batch: int, chosen: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     tokens = valid_tokens(run.tensor(batch, **chosen), run.mask(batch, chosen["stream"]))
-    X = tokens.tensor
-    masked = not tokens.mask.all()
-    org = organize(X, mask=tokens.mask if masked else None, content=chosen["content"], **asked["options"])
-    if masked and chosen["content"] == "logits":
-        from haarbor.questionnaire.masked_entries import neutral_tensor
-
-        X = neutral_tensor(X, org.axes, tokens.mask, "logits")[0]
+    mask = None if tokens.mask.all() else tokens.mask
+    org = organize(tokens.tensor, mask=mask, content=chosen["content"], **asked["options"])
+    X = tokens.filled(chosen["content"])
     run.delete_result("asked", batch=batch, **chosen)
     run.save_result(org, "organization", batch=batch, **chosen)
     run.save_result(diffusion_map(org.affinities["head"]), "head-map", batch=batch, **chosen)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import AnyArray, BoolArray, IntArray
+from haarbor.array_types import AnyArray, BoolArray, FloatArray, IntArray
 from haarbor.errors import DataError
+from haarbor.questionnaire.masked_entries import neutral_tensor
 
 __all__ = ["ValidTokens", "valid_tokens"]
 
@@ -25,6 +26,18 @@ class ValidTokens:
     """Positions of the valid queries."""
     keys: IntArray
     """Positions of the valid keys."""
+
+    def filled(self, content: str) -> FloatArray:
+        """Tensor as it is organised and scored: masked logits have the mean of their row.
+
+        Parameters
+        ----------
+        content : {"probabilities", "logits"}
+            Masked probabilities are 0 and stay so.
+        """
+        if content != "logits" or self.mask.all():
+            return self.tensor
+        return neutral_tensor(self.tensor, ("query", "key", "head"), self.mask, "logits")[0]
 
 
 def valid_tokens(tensor: npt.ArrayLike, mask: npt.ArrayLike) -> ValidTokens:

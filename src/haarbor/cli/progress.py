@@ -4,13 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-__all__ = ["shown_progress"]
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["shown_progress", "shown_steps"]
 
 
 @contextmanager
 def shown_progress(title: str, total: int | None) -> Iterator[Callable[[int, int | None], None]]:
     """Bar with time gone and time left while the block runs; gives the function that moves it."""
+    with _bars() as bars:
+        task = bars.add_task(title, total=total)
+
+        def advance(done: int, in_all: int | None) -> None:
+            bars.update(task, completed=done, total=in_all)
+
+        yield advance
+
+
+@contextmanager
+def shown_steps() -> Iterator[Callable[[str, int, int], None]]:
+    """One bar for each kind of work, from when it is first told of; gives the function that tells."""
+    with _bars() as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(what: str, done: int, in_all: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=in_all)
+            bars.update(tasks[what], completed=done, total=in_all)
+
+        yield advance
+
+
+def _bars() -> Progress:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -29,10 +57,4 @@ def shown_progress(title: str, total: int | None) -> Iterator[Callable[[int, int
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        task = bars.add_task(title, total=total)
-
-        def advance(done: int, in_all: int | None) -> None:
-            bars.update(task, completed=done, total=in_all)
-
-        yield advance
+    return Progress(*columns, console=Console(stderr=True))

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
+from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
-from haarbor.plots.colour_limits import extend_of, robust_norm
+from haarbor.plots.colour_limits import Extend, extend_of, robust_norm
 from haarbor.plots.figure_text import add_title, checked_labels, plain_text
-from haarbor.plots.head_layers import add_layer_bar, add_layer_strip, checked_head_layers
+from haarbor.plots.head_layers import HeadLayers, add_layer_bar, add_layer_strip, checked_head_layers
 from haarbor.plots.style import blank_figure, bordered, colour_bar, in_house_style, label_size, matrix_colours
 from haarbor.questionnaire.organization import Organization
 
-__all__ = ["affinity_figure"]
+__all__ = ["affinity_figure", "draw_affinity"]
 
 _SIDE = 3.7
 
@@ -61,18 +64,42 @@ def affinity_figure(
     if names is None and axis == "head":
         names = list(layers.names)
     affinity = organization.affinities[axis]
+    figure = blank_figure(_SIDE + 1.3, _SIDE + (0.9 if layers.n_layers > 1 else 0.45), layout="compressed")
+    panel = figure.subplots()
+    image, extend = draw_affinity(panel, affinity, order, layers, names, plain_text(axis), _SIDE)
+    colour_bar(figure, image, panel, label="affinity", extend=extend, pad=0.02, aspect=28)
+    add_layer_bar(figure, panel, layers, location="bottom", pad=0.03, aspect=40)
+    add_title(figure, title)
+    return figure
+
+
+def draw_affinity(
+    panel: Axes,
+    affinity: FloatArray,
+    order: IntArray,
+    layers: HeadLayers,
+    names: list[str] | None,
+    axis: str,
+    side: float,
+) -> tuple[AxesImage, Extend]:
+    """Draw an affinity in the given order into `panel`, `side` inches wide; gives its colours.
+
+    Returns
+    -------
+    image : matplotlib.image.AxesImage
+    extend : str
+        On which sides the colours are cut off.
+    """
     # An item is always most like itself: the diagonal would only take range from the rest.
     others = affinity[~np.eye(order.size, dtype=bool)]
     norm = robust_norm(others, (0.0, 0.995)) if others.size else Normalize(0.0, 1.0)
-    figure = blank_figure(_SIDE + 1.3, _SIDE + (0.9 if layers.n_layers > 1 else 0.45), layout="compressed")
-    panel = figure.subplots()
     image = panel.imshow(affinity[np.ix_(order, order)], cmap=matrix_colours(), norm=norm)
     bordered(panel)
-    panel.set_xlabel(f"{plain_text(axis)} (tree order)")
+    panel.set_xlabel(f"{axis} (tree order)")
     panel.set_xticks([])
     named = add_layer_strip(panel, layers, order, "left", 0.03) if layers.n_layers > 1 else panel
-    named.set_ylabel(f"{plain_text(axis)} (tree order)")
-    size = label_size(_SIDE / order.size)
+    named.set_ylabel(f"{axis} (tree order)")
+    size = label_size(side / order.size)
     if names is not None and size is not None:
         panel.set_yticks(np.arange(order.size), [names[item] for item in order])
         named.tick_params(axis="y", labelleft=True, labelsize=size, length=0)
@@ -80,7 +107,4 @@ def affinity_figure(
         panel.set_yticks([])
     if named is not panel:
         panel.tick_params(axis="y", length=0, labelleft=False)
-    colour_bar(figure, image, panel, label="affinity", extend=extend_of(affinity, norm), pad=0.02, aspect=28)
-    add_layer_bar(figure, panel, layers, location="bottom", pad=0.03, aspect=40)
-    add_title(figure, title)
-    return figure
+    return image, extend_of(affinity, norm)

@@ -21,7 +21,7 @@ from haarbor.wavelets.entropy import sorted_coefficients
 from haarbor.wavelets.haar_system import haar_system
 from haarbor.wavelets.product_order import largest_products
 
-__all__ = ["coefficients_figure"]
+__all__ = ["coefficients_figure", "draw_stems", "draw_supports", "support_shares"]
 
 
 @in_house_style
@@ -80,17 +80,17 @@ def coefficients_figure(
         array = np.take(array, chosen, axis=names.index("head"))
     coefficients = sorted_coefficients(array, {axis: trees[axis] for axis in expanded}, k, axes=names)
     coefficients = coefficients.reshape(coefficients.shape[0], -1)
-    shares = _support_shares([trees[axis] for axis in expanded], k)
+    shares = support_shares([trees[axis] for axis in expanded], k)
     figure = blank_figure(PAGE_WIDTH, 1.05 * chosen.size + 1.15)
     panels = figure.subplots(
         chosen.size + 1, 1, sharex=True, squeeze=False, height_ratios=[1.0] * chosen.size + [0.55]
     )[:, 0]
     for panel, head, values in zip(panels[:-1], chosen, coefficients.T, strict=True):
-        _add_stems(panel, values)
+        draw_stems(panel, values)
         panel.set_ylabel("coefficient")
         panel.set_title(f"head {layers.names[head]}")
         panel.set_title(f"constant coefficient {values[0]:.4g}", loc="right", color=PALE_INK, fontsize=7)
-    _add_supports(panels, shares)
+    draw_supports(panels, shares)
     add_title(figure, title)
     return figure
 
@@ -104,7 +104,7 @@ def _checked_heads(heads: Sequence[int], n_heads: int) -> IntArray:
     return chosen
 
 
-def _support_shares(trees: Sequence[PartitionTree], k: int) -> FloatArray:
+def support_shares(trees: Sequence[PartitionTree], k: int) -> FloatArray:
     """Share of the matrix that each of the k product functions covers, decreasing."""
     systems = [haar_system(tree) for tree in trees]
     products = largest_products(systems, k).chosen
@@ -114,7 +114,7 @@ def _support_shares(trees: Sequence[PartitionTree], k: int) -> FloatArray:
     return shares
 
 
-def _add_stems(panel: Axes, values: FloatArray) -> None:
+def draw_stems(panel: Axes, values: FloatArray) -> None:
     """Stems of all coefficients but the first, which is the constant one."""
     ranks = np.arange(2, values.size + 1)
     panel.vlines(ranks, 0.0, values[1:], colors="#0072B2", linewidth=0.7, gid="stems")
@@ -124,7 +124,11 @@ def _add_stems(panel: Axes, values: FloatArray) -> None:
     panel.set_ylim(low - room, high + 2 * room)
 
 
-def _add_supports(panels: AnyArray, shares: FloatArray) -> None:
+def draw_supports(panels: AnyArray, shares: FloatArray, *, least_gap: float = 0.045) -> None:
+    """Draw the supports into the last of `panels`, and where they halve into all of them.
+
+    Halvings closer than `least_gap` of the width to the one before are not written beside their line.
+    """
     ranks = np.arange(1, shares.size + 1)
     last: Axes = panels[-1]
     last.step(ranks, shares, where="mid", color="#D55E00", linewidth=1.0, gid="support")
@@ -142,7 +146,7 @@ def _add_supports(panels: AnyArray, shares: FloatArray) -> None:
         if below.size:
             for panel in panels:
                 panel.axvline(ranks[below[0]] - 0.5, color=PALE_INK, linewidth=0.5, linestyle=(0, (4, 3)))
-        if below.size and below[0] - written > 0.045 * shares.size:
+        if below.size and below[0] - written > least_gap * shares.size:
             written = float(below[0])
             panels[0].annotate(
                 f"< 1/{2**exponent}", (ranks[below[0]] - 0.5, 1.0), xycoords=("data", "axes fraction"),

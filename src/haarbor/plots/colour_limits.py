@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm, Normalize
 from haarbor.array_types import FloatArray
 from haarbor.errors import DataError, SettingError
 
-__all__ = ["extend_of", "robust_norm"]
+__all__ = ["Extend", "extend_of", "robust_norm"]
 
 Extend = Literal["neither", "both", "min", "max"]
 

@@ -20,7 +20,7 @@ from haarbor.plots.head_layers import HeadLayers, add_layer_bar, checked_head_la
 from haarbor.plots.style import blank_figure, colour_bar, in_house_style, layer_colours
 from haarbor.questionnaire.organization import Organization
 
-__all__ = ["diffusion_map_figure"]
+__all__ = ["diffusion_map_figure", "draw_diffusion_map"]
 
 
 @in_house_style
@@ -90,7 +90,30 @@ def diffusion_map_figure(
     colours = layers.head_colours
     if axis != "head":
         colours = layer_colours(256)(np.linspace(0, 1, n_items))
-    drawn = points if n_drawn > 1 else np.column_stack([points, np.zeros(n_items)])
+    drawn = draw_diffusion_map(panel, points, colours)
+    _add_outlier_names(panel, drawn, names, int(n_outliers))
+    _add_bar(figure, panel, axis, n_items, layers, n_drawn)
+    add_title(figure, title)
+    return figure
+
+
+def draw_diffusion_map(panel: Any, points: FloatArray, colours: Any) -> FloatArray:
+    """Draw items as points with 1, 2 or 3 coordinates into `panel`; gives where they stand.
+
+    Parameters
+    ----------
+    panel : matplotlib.axes.Axes
+        With three dimensions for three coordinates.
+    points : ndarray of float, shape (n_items, n_coordinates)
+    colours : array_like, shape (n_items, 4)
+
+    Returns
+    -------
+    ndarray of float, shape (n_items, 2 or 3)
+        A single coordinate gets a second one, zero.
+    """
+    n_items, n_drawn = points.shape
+    drawn: FloatArray = points if n_drawn > 1 else np.column_stack([points, np.zeros(n_items)])
     size = float(np.clip(2200 / n_items, 9, 34))
     options: dict[str, Any] = {"c": colours, "s": size, "edgecolors": "white", "linewidths": 0.4}
     if n_drawn == 3:
@@ -105,10 +128,7 @@ def diffusion_map_figure(
     if n_drawn == 1:
         panel.set_yticks([])
         panel.spines["left"].set_visible(False)
-    _add_outlier_names(panel, drawn, names, int(n_outliers))
-    _add_bar(figure, panel, axis, n_items, layers, n_drawn)
-    add_title(figure, title)
-    return figure
+    return drawn
 
 
 def _add_three_dimensional(panel: Any, points: FloatArray, options: dict[str, Any]) -> None:

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 
 from haarbor.array_types import IntArray
 from haarbor.errors import SettingError
 from haarbor.plots.figure_text import add_title, checked_labels, plain_text
-from haarbor.plots.head_layers import add_layer_bar, add_layer_strip, checked_head_layers
+from haarbor.plots.head_layers import HeadLayers, add_layer_bar, add_layer_strip, checked_head_layers
 from haarbor.plots.leaf_places import checked_order
 from haarbor.plots.style import (
     PALE_INK,
@@ -28,7 +29,7 @@ from haarbor.plots.style import (
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.haar_system import haar_basis, haar_system
 
-__all__ = ["haar_basis_figure"]
+__all__ = ["draw_haar_basis", "haar_basis_figure"]
 
 _SIDE = 4.4
 
@@ -81,30 +82,9 @@ def haar_basis_figure(
     names = checked_labels("labels", labels, tree.n_items)
     if names is None and head_layers is not None:
         names = list(layers.names)
-    functions = haar_basis(tree)[:, leaves]
-    if scale == "function":
-        functions = functions / np.abs(functions).max(axis=1, keepdims=True)
-    limit = float(np.abs(functions).max())
     figure = blank_figure(_SIDE + 1.35, _SIDE + (1.05 if layers.n_layers > 1 else 0.6), layout="compressed")
     panel = figure.subplots()
-    image = panel.imshow(
-        np.ma.masked_equal(functions, 0.0), cmap=signed_colours(), vmin=-limit, vmax=limit,
-        interpolation="nearest",
-    )  # fmt: skip
-    bordered(panel)
-    panel.set_ylabel("Haar function")
-    panel.yaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
-    _add_levels(panel, haar_system(tree).levels)
-    named = add_layer_strip(panel, layers, leaves, "bottom", 0.025) if layers.n_layers > 1 else panel
-    named.set_xlabel(f"{plain_text(item_name)} (tree order)")
-    size = label_size(_SIDE / tree.n_items)
-    if names is not None and size is not None:
-        panel.set_xticks(np.arange(tree.n_items), [names[item] for item in leaves])
-        named.tick_params(axis="x", labelbottom=True, labelsize=size, length=0, labelrotation=90)
-    else:
-        panel.set_xticks([])
-    if named is not panel:
-        panel.tick_params(axis="x", length=0, labelbottom=False)
+    image = draw_haar_basis(panel, tree, leaves, layers, names, plain_text(item_name), _SIDE, scale)
     text = "value / largest of the function" if scale == "function" else "value"
     colour_bar(figure, image, panel, label=text, pad=0.02, aspect=28)
     add_layer_bar(figure, panel, layers, location="bottom", pad=0.03, aspect=40)
@@ -112,7 +92,37 @@ def haar_basis_figure(
     return figure
 
 
-def _add_levels(panel: Axes, levels: IntArray) -> None:
+def draw_haar_basis(
+    panel: Axes, tree: PartitionTree, leaves: IntArray, layers: HeadLayers, names: list[str] | None,
+    item_name: str, side: float, scale: Literal["function", "basis"] = "function",
+) -> AxesImage:  # fmt: skip
+    """Draw the Haar functions of a tree into `panel`, `side` inches wide; their colours come back."""
+    functions = haar_basis(tree)[:, leaves]
+    if scale == "function":
+        functions = functions / np.abs(functions).max(axis=1, keepdims=True)
+    limit = float(np.abs(functions).max())
+    image = panel.imshow(
+        np.ma.masked_equal(functions, 0.0), cmap=signed_colours(), vmin=-limit, vmax=limit,
+        interpolation="nearest",
+    )  # fmt: skip
+    bordered(panel)
+    panel.set_ylabel("Haar function")
+    panel.yaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+    _add_levels(panel, haar_system(tree).levels, side)
+    named = add_layer_strip(panel, layers, leaves, "bottom", 0.025) if layers.n_layers > 1 else panel
+    named.set_xlabel(f"{item_name} (tree order)")
+    size = label_size(side / tree.n_items)
+    if names is not None and size is not None:
+        panel.set_xticks(np.arange(tree.n_items), [names[item] for item in leaves])
+        named.tick_params(axis="x", labelbottom=True, labelsize=size, length=0, labelrotation=90)
+    else:
+        panel.set_xticks([])
+    if named is not panel:
+        panel.tick_params(axis="x", length=0, labelbottom=False)
+    return image
+
+
+def _add_levels(panel: Axes, levels: IntArray, side: float) -> None:
     """Draw a line where the level of the folder changes, and its number right of it."""
     borders = np.flatnonzero(np.diff(levels)) + 1
     begins = np.concatenate([[0], borders])
@@ -120,7 +130,7 @@ def _add_levels(panel: Axes, levels: IntArray) -> None:
     for border in borders:
         panel.axhline(border - 0.5, color=PALE_INK, linewidth=0.4, linestyle=(0, (4, 3)))
     for begin, end in zip(begins, ends, strict=True):
-        if (end - begin) * _SIDE / levels.size > 0.085:
+        if (end - begin) * side / levels.size > 0.085:
             panel.annotate(
                 str(levels[begin]), (1.0, (begin + end - 1) / 2), xytext=(3, 0),
                 xycoords=("axes fraction", "data"), textcoords="offset points", ha="left", va="center",

@@ -18,7 +18,7 @@ from haarbor.plots.leaf_places import checked_order, leaf_places
 from haarbor.plots.style import PAGE_WIDTH, PALE_INK, blank_figure, in_house_style, label_size
 from haarbor.trees.partition_tree import PartitionTree
 
-__all__ = ["tree_figure"]
+__all__ = ["draw_tree", "tree_figure"]
 
 _MARGIN = 0.75
 
@@ -69,6 +69,16 @@ def tree_figure(
     height = float(np.clip(0.34 * tree.n_levels + 1.0, 1.4, 5.5))
     figure = blank_figure(inches, height + (0.35 if layers.n_layers > 1 else 0.0))
     panel = figure.subplots()
+    draw_tree(panel, tree, leaves, layers, names, spacing)
+    add_layer_bar(figure, panel, layers, location="bottom", pad=0.04, aspect=50, shrink=0.6)
+    add_title(figure, title)
+    return figure
+
+
+def draw_tree(
+    panel: Axes, tree: PartitionTree, leaves: IntArray, layers: HeadLayers, names: list[str], spacing: float
+) -> None:
+    """Draw a tree into `panel`, its leaves in the order `leaves` and `spacing` inches apart."""
     segments, folders = _segments(tree, leaves)
     thin = float(np.clip(72 * spacing / 7, 0.45, 1.0))
     panel.add_collection(
@@ -93,9 +103,6 @@ def tree_figure(
     panel.tick_params(axis="y", length=0)
     panel.set_xticks([])
     _add_leaf_names(panel, [names[item] for item in leaves], spacing, bottom)
-    add_layer_bar(figure, panel, layers, location="bottom", pad=0.04, aspect=50, shrink=0.6)
-    add_title(figure, title)
-    return figure
 
 
 def _segments(tree: PartitionTree, order: IntArray) -> tuple[AnyArray, IntArray]:

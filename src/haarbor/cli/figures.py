@@ -1,0 +1,191 @@
+"""haarbor figures: the paper's figures and tables, for any run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from haarbor.errors import SettingError
+
+if TYPE_CHECKING:
+    from haarbor.analysis import PaperResults
+
+__all__ = ["figures"]
+
+
+def figures(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN", help="Runs (folders or URLs), or a results.npz that this command wrote."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for figures and tables; made if missing.")],
+    content: Annotated[
+        str | None,
+        typer.Option(help="probabilities or logits; by default probabilities where a run holds them."),
+    ] = None,
+    stream: Annotated[
+        str | None, typer.Option(help="self, encoder, decoder or cross; the first by default.")
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(min=0, help="Batch of the figures that show one; the first by default."),
+    ] = None,
+    heads: Annotated[
+        str | None,
+        typer.Option(
+            help="Heads of figure 1 as layer.head, such as 3.1,5.0; by default those that gain most by "
+            "being organised, from three depths."
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="What a network is called in the figures; once for each, in their order."),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=0, help="Random controls of table 3; 0 leaves the table out.")
+    ] = 5,
+    control_batches: Annotated[int, typer.Option(min=1, help="Batches on which the controls are made.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print files and key figures as JSON.")] = False,
+) -> None:
+    """Make the figures and tables of the paper for one or more runs.
+
+    Figures 1 to 6 as PNG and SVG (figure 2 where a run holds logits), tables 1 to 3 as CSV and
+    Markdown, figures.md with everything and its captions. A run that is not organised yet is
+    organised first; the results stay in it.
+
+    Several runs are put side by side: haarbor figures text.zarr images.zarr -o compared
+
+    All of it can be made again without the runs: haarbor figures compared/results.npz -o again
+    """
+    # Asked for first: without it the long work below would be for nothing.
+    from haarbor.plots import write_paper_figures
+
+    results = _gathered(
+        runs,
+        {
+            "content": _checked_content(content),
+            "stream": stream,
+            "batch": batch,
+            "heads": None if heads is None else [head.strip() for head in heads.split(",") if head.strip()],
+        },
+        {"control_seeds": seeds, "control_batches": control_batches},
+    )
+    if name:
+        if len(name) != len(results):
+            raise typer.BadParameter(
+                f"must be given once for each of the {len(results)} networks; found {len(name)}.",
+                param_hint="--name",
+            )
+        results = [found.named(one) for found, one in zip(results, name, strict=True)]
+    from haarbor.cli.progress import shown_progress
+
+    with shown_progress("drawing", None) as advance:
+        written = write_paper_figures(results, out, on_progress=advance)
+    if as_json:
+        networks = [found.summary() for found in results]
+        typer.echo(json.dumps({"files": [str(path) for path in written], "networks": networks}, indent=2))
+    else:
+        _print(results, written)
+
+
+def _checked_content(content: str | None) -> str | None:
+    from haarbor.cli.choices import checked_choice
+
+    if content is not None:
+        checked_choice("--content", content, ("probabilities", "logits"))
+    return content
+
+
+def _gathered(places: list[str], choices: dict[str, Any], controls: dict[str, Any]) -> list[PaperResults]:
+    """Results of all runs and results files, in the order given."""
+    from haarbor.analysis import paper_results
+    from haarbor.analysis.paper_results import loaded_results
+    from haarbor.cli.progress import shown_steps
+    from haarbor.store import open_run
+
+    files = [place for place in places if place.endswith(".npz")]
+    given = [f"--{option}" for option, value in choices.items() if value is not None]
+    if len(files) == len(places) and given:
+        raise SettingError(
+            f"{' and '.join(given)} cannot be changed in {', '.join(files)}; what it shows was chosen when "
+            "it was made. Pass the run instead."
+        )
+    opened = {place: open_run(place) for place in places if place not in files}
+    results: list[PaperResults] = []
+    with shown_steps() as told:
+        for number, place in enumerate(places):
+            if place in files:
+                results += loaded_results(place)
+                continue
+            before = f"{number + 1}/{len(places)} " if len(places) > 1 else ""
+
+            def advance(what: str, done: int, total: int, before: str = before) -> None:
+                told(before + what, done, total)
+
+            results.append(paper_results(opened[place], **choices, **controls, on_progress=advance))
+    return results
+
+
+def _print(results: list[PaperResults], written: list[Path]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    for found in results:
+        summary = found.summary()
+        # Names come from files: shown as they are, never as markup.
+        console.print(Text(f"\n{found.name}", style="bold"), Text(_what(summary)), sep="", soft_wrap=True)
+        for sentence in _facts(summary):
+            console.print(Text(f"  {sentence}"), soft_wrap=True)
+    drawn = [path.stem for path in written if path.suffix == ".png"]
+    tables = [path.stem for path in written if path.suffix == ".csv"]
+    console.print(
+        Text(
+            f"\n{len(written)} files in {written[0].parent}: {', '.join(drawn)}; {', '.join(tables)}.\n"
+            f"Look at {written[0].parent / 'figures.md'}; draw again with haarbor figures "
+            f"{written[0].parent / 'results.npz'} -o FOLDER."
+        ),
+        soft_wrap=True,
+    )
+
+
+def _what(summary: dict[str, Any]) -> str:
+    n_batches = len(summary["batches"])
+    return (
+        f": {summary['n_layers']} layers, {summary['n_heads']} heads, {n_batches} "
+        f"batch{'es' if n_batches > 1 else ''} of {summary['n_queries']} x {summary['n_keys']}, "
+        f"{summary['content']}."
+    )
+
+
+def _facts(summary: dict[str, Any]) -> list[str]:
+    """The most telling figures as plain sentences."""
+
+    def told(entries: list[dict[str, Any]]) -> str:
+        return ", ".join(f"{entry['head']} ({entry['entropy']:.3g})" for entry in entries)
+
+    facts = [
+        f"Most coarse structure (highest Haar entropy): heads {told(summary['highest_entropy'])}; least: "
+        f"{told(summary['lowest_entropy'])}."
+    ]
+    if summary["mean_kendall_tau"] is not None:
+        facts.append(
+            f"Rankings of the batches agree with Kendall tau {summary['mean_kendall_tau']:.2f}; of "
+            f"{summary['heads_in_a_tenth']} heads in a tenth, {summary['always_in_top']} are in the top and "
+            f"{summary['always_in_bottom']} in the bottom of every batch."
+        )
+    ratios = summary["coherence_of_controls_over_organised"]
+    if ratios is not None:
+        plain = ratios["original_order"]
+        facts.append(
+            f"Coherence: the l1 norm is {ratios['shuffled_items']:.2f} times as large with the items of the "
+            f"trees shuffled, {ratios['random_trees']:.2f} times on random trees, "
+            f"{ratios['shuffled_entries']:.2f} times with the entries shuffled and organised afresh, and "
+            f"{plain:.2f} times in the original order{' (which is better)' if plain < 1 else ''}."
+        )
+    return facts

@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+
+import haarbor as hb
+from haarbor.analysis import coherence_controls
+from haarbor.analysis.coherence_controls import CONTROLS
+from haarbor.analysis.control_trees import halved_tree, random_tree_like
+from tests.reference.haar import haar_coefficients, haar_functions
+
+AXES = ("query", "key", "head")
+
+
+def slow_l1(X, trees):
+    functions = {place: haar_functions(trees[axis].levels.tolist()) for place, axis in enumerate(AXES)}
+    return float(np.abs(haar_coefficients(X, functions)).sum())
+
+
+def test_norms_are_those_of_expansions_written_out(rng):
+    X = rng.random((5, 4, 3))
+    org = hb.organize(X)
+    found = coherence_controls(X, org, n_seeds=2, seed=7)
+    assert found.organised == pytest.approx(slow_l1(X, org.trees), rel=1e-12)
+    plain = {axis: halved_tree(n) for axis, n in zip(AXES, X.shape, strict=True)}
+    assert found.original_order.tolist() == pytest.approx([slow_l1(X, plain)], rel=1e-12)
+    for place in range(2):
+        chance = np.random.default_rng([7, place])
+        shuffled = {
+            axis: hb.PartitionTree(tree.levels[:, chance.permutation(tree.n_items)])
+            for axis, tree in org.trees.items()
+        }
+        assert found.shuffled_items[place] == pytest.approx(slow_l1(X, shuffled), rel=1e-12)
+        random = {axis: random_tree_like(tree, chance) for axis, tree in org.trees.items()}
+        assert found.random_trees[place] == pytest.approx(slow_l1(X, random), rel=1e-12)
+        entries = chance.permutation(X.ravel()).reshape(X.shape)
+        assert found.shuffled_entries[place] == pytest.approx(
+            slow_l1(entries, hb.organize(entries).trees), rel=1e-12
+        )
+
+
+def test_ratios_are_of_the_control_to_the_organised():
+    X = hb.datasets.synthetic_attention(24, 2, 3, causal=False)
+    found = coherence_controls(X, hb.organize(X), n_seeds=3)
+    for control in CONTROLS:
+        np.testing.assert_allclose(found.ratios(control) * found.organised, getattr(found, control))
+    assert found.ratios("shuffled_items").size == 3
+    assert found.n_seeds == 3
+
+
+def test_organisation_beats_chance_where_there_is_structure_and_not_where_there_is_none(rng):
+    structured = hb.datasets.synthetic_attention(32, 2, 4, causal=False)
+    found = coherence_controls(structured, hb.organize(structured), n_seeds=3)
+    assert min(found.ratios(control).min() for control in CONTROLS[:3]) > 1.3
+    noise = rng.normal(size=(24, 24, 6))
+    chance = coherence_controls(noise, hb.organize(noise), n_seeds=3)
+    np.testing.assert_allclose(chance.ratios("shuffled_entries"), 1.0, atol=0.03)
+
+
+def test_only_valid_entries_are_shuffled_so_the_mask_is_no_discovery():
+    mask = np.tri(12, dtype=bool)
+    X = np.where(mask[:, :, None], 0.25, 0.0) * np.ones(3)
+    org = hb.organize(X, mask=mask, content="probabilities")
+    found = coherence_controls(X, org, mask=mask, content="probabilities", n_seeds=2)
+    np.testing.assert_allclose(found.ratios("shuffled_entries"), 1.0, rtol=1e-12)
+
+
+def test_masked_logits_do_not_matter(rng):
+    mask = np.tri(10, dtype=bool)
+    X = rng.normal(size=(10, 10, 3))
+    spoilt = np.where(mask[:, :, None], X, -np.inf)
+    one, two = (
+        coherence_controls(
+            tensor, hb.organize(tensor, mask=mask, content="logits"), mask=mask, content="logits", n_seeds=2
+        )
+        for tensor in (X, spoilt)
+    )
+    assert one.organised == two.organised
+    for control in CONTROLS:
+        np.testing.assert_array_equal(getattr(one, control), getattr(two, control))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_iterations": 1, "tree": "binary", "initial": "gaussian", "cut": "balanced"},
+        {"refine": "published", "alpha": 1.0, "beta": 0.5, "tree_constant": 2.0},
+    ],
+)
+def test_settings_of_the_organisation_are_those_of_the_control(rng, options):
+    X = rng.random((12, 12, 6))
+    org = hb.organize(X, **options)
+    found = coherence_controls(X, org, n_seeds=1)
+    chance = np.random.default_rng([0, 0])
+    for tree in org.trees.values():
+        chance.permutation(tree.n_items)
+    for tree in org.trees.values():
+        random_tree_like(tree, chance)
+    entries = chance.permutation(X.ravel()).reshape(X.shape)
+    again = hb.organize(entries, **options)
+    for option in options:
+        others = {name: value for name, value in options.items() if name != option}
+        assert dict(hb.organize(entries, **others).trees) != dict(again.trees), f"{option} changes nothing"
+    assert found.shuffled_entries[0] == hb.haar_l1(entries, again.trees)
+
+
+def test_the_same_seed_gives_the_same_and_another_another():
+    X = hb.datasets.synthetic_attention(12, 1, 3)
+    org = hb.organize(X)
+    one, again, other = (coherence_controls(X, org, n_seeds=1, seed=seed) for seed in (3, 3, 4))
+    assert one.shuffled_items == again.shuffled_items
+    assert one.shuffled_items != other.shuffled_items
+
+
+def test_progress_is_told_seed_by_seed():
+    X = hb.datasets.synthetic_attention(8, 1, 2)
+    told = []
+    coherence_controls(X, hb.organize(X), n_seeds=2, on_progress=lambda *step: told.append(step))
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_what_cannot_be_compared_is_refused():
+    X = hb.datasets.synthetic_attention(8, 1, 2)
+    org = hb.organize(X)
+    with pytest.raises(hb.SettingError, match="n_seeds must be at least 1; found 0"):
+        coherence_controls(X, org, n_seeds=0)
+    with pytest.raises(hb.DataError, match="an entry that is not zero"):
+        coherence_controls(np.zeros_like(X), org)
+    with pytest.raises(hb.SettingError, match="control must be one of"):
+        coherence_controls(X, org, n_seeds=1).ratios("luck")
