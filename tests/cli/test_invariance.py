@@ -1,5 +1,6 @@
 """haarbor invariance, as a user types it."""
 
+import csv
 import json
 import re
 import subprocess
@@ -37,8 +38,21 @@ def test_it_says_which_heads_are_closest_and_what_that_goes_with(answered):
     drawn = sorted(path.name for path in (folder / "invariance-output").iterdir())
     ends = found.order()[[0, -1]]
     assert drawn == sorted(
-        f"softmax_head_{found.labels[head]}.{ending}" for head in ends for ending in ("png", "svg")
+        ["invariance.csv"]
+        + [f"softmax_head_{found.labels[head]}.{ending}" for head in ends for ending in ("png", "svg")]
     )
+
+
+def test_the_table_holds_what_the_run_holds(answered):
+    folder, _ = answered
+    found = open_run(folder / "run").load_result("softmax-invariance", batch=0, content="logits")
+    with (folder / "invariance-output" / "invariance.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["head"] for row in rows] == list(found.labels)
+    for name in ("exact", "invariance", "linear"):
+        np.testing.assert_allclose([float(row[name]) for row in rows], found.figures[name], rtol=1e-8)
+        shuffled = [float(row[f"shuffled_rows_{name}"]) for row in rows]
+        np.testing.assert_allclose(shuffled, found.shuffled_rows[name], rtol=1e-8)
 
 
 def test_chosen_heads_are_drawn_and_json_holds_every_head(answered):
@@ -48,7 +62,7 @@ def test_chosen_heads_are_drawn_and_json_holds_every_head(answered):
     found = json.loads(done.stdout)
     assert [row["head"] for row in found["heads"]] == ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]
     assert sorted(path.name for path in (folder / "drawn").iterdir()) == [
-        "softmax_head_1.2.png", "softmax_head_1.2.svg"
+        "invariance.csv", "softmax_head_1.2.png", "softmax_head_1.2.svg"
     ]  # fmt: skip
     kept = open_run(folder / "run").load_result("softmax-invariance", batch=0, content="logits")
     np.testing.assert_array_equal([row["exact"] for row in found["heads"]], kept.figures["exact"])

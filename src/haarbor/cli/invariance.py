@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["invariance"]
 
+_CONTROLS = ("shuffled_trees", "shuffled_rows")
 _SHOWN = 6
 
 
@@ -34,10 +35,12 @@ def invariance(
     settings: Annotated[
         str, typer.Option(help="Questionnaire of each head: ours, or paper as in the paper's program.")
     ] = "ours",
-    out: Annotated[Path, typer.Option(help="Folder for the figures; made if missing.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for table and figures; made if missing.")] = Path(
         "invariance-output"
     ),
-    figures: Annotated[bool, typer.Option(help="Draw Figure 2 for some heads (needs matplotlib).")] = True,
+    figures: Annotated[
+        bool, typer.Option(help="Write the table, and Figure 2 for some heads (needs matplotlib).")
+    ] = True,
     seed: Annotated[int, typer.Option(min=0, help="Of the shuffled controls.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print every head as JSON.")] = False,
 ) -> None:
@@ -63,9 +66,18 @@ def invariance(
     with shown_progress("Hölder exponents", None) as advance:
         regularity = run_regularity(opened, batch, on_progress=advance, **asked)
     drawn = _chosen_heads(heads, found)
-    written = _drawn(opened, found, trees, drawn, out) if figures else []
+    rows = _rows(found, regularity)
+    written: list[Path] = []
+    if figures:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingError(f"--out must be a folder that can be written; {error}.") from None
+        written.append(_written_table(rows, out / "invariance.csv"))
+        written += _drawn(opened, found, trees, drawn, out)
     if as_json:
-        typer.echo(json.dumps(_without_nan(_summary(opened, found, regularity, written)), indent=2))
+        summary = _summary(opened, found, regularity, rows, written)
+        typer.echo(json.dumps(_without_nan(summary), indent=2))
     else:
         _print(opened, found, regularity, written)
 
@@ -90,10 +102,6 @@ def _drawn(run: Run, found: RunInvariance, trees: HeadTrees, heads: list[int], o
     from haarbor.analysis.valid_tokens import valid_tokens
     from haarbor.plots import paraproduct_figure, save_figure
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingError(f"--out must be a folder that can be written; {error}.") from None
     tokens = valid_tokens(
         run.tensor(found.batch, content="logits", stream=found.stream), run.mask(found.batch, found.stream)
     )
@@ -108,10 +116,9 @@ def _drawn(run: Run, found: RunInvariance, trees: HeadTrees, heads: list[int], o
     return written
 
 
-def _summary(
-    run: Run, found: RunInvariance, regularity: RunRegularity, written: list[Path]
-) -> dict[str, Any]:
-    rows = [
+def _rows(found: RunInvariance, regularity: RunRegularity) -> list[dict[str, Any]]:
+    """Everything measured of each head."""
+    return [
         {
             "head": label,
             **{name: float(values[head]) for name, values in found.figures.items()},
@@ -126,6 +133,36 @@ def _summary(
         }
         for head, label in enumerate(found.labels)
     ]
+
+
+def _written_table(rows: list[dict[str, Any]], path: Path) -> Path:
+    """The same as CSV, a head a line, empty where a head could not be measured."""
+    from haarbor.analysis import ResultTable
+
+    flat = []
+    for row in rows:
+        controls = {
+            f"{control}_{name}": value for control in _CONTROLS for name, value in row[control].items()
+        }
+        flat.append({**{name: row[name] for name in row if name not in _CONTROLS}, **controls})
+    table = ResultTable(
+        name=path.stem,
+        title="Softmax invariance of the heads",
+        columns=tuple(flat[0]),
+        rows=tuple(tuple(_without_nan(value) for value in row.values()) for row in flat),
+        caption="",
+    )
+    path.write_text(table.csv_text(), encoding="utf-8", newline="\n")
+    return path
+
+
+def _summary(
+    run: Run,
+    found: RunInvariance,
+    regularity: RunRegularity,
+    rows: list[dict[str, Any]],
+    written: list[Path],
+) -> dict[str, Any]:
     return {
         "model": run.model,
         "stream": found.stream,
@@ -217,7 +254,7 @@ def _print(run: Run, found: RunInvariance, regularity: RunRegularity, written: l
         highlight=False,
     )
     if written:
-        console.print(f"Figures in {written[0].parent}:", highlight=False)
+        console.print(f"Table and figures in {written[0].parent}:", highlight=False)
         for path in written:
             console.print(f"  {path.name}", highlight=False)
 
