@@ -89,10 +89,12 @@ def test_an_abandoned_batch_leaves_no_picture(tmp_path):
 
 def test_what_a_killed_writer_left_of_a_picture_is_removed(tmp_path, with_pictures):
     place = write_run(tmp_path / "run.zarr", batches=[0], pictures=True)
-    left = place / "pictures/00001"
-    left.mkdir(parents=True)
-    (left / "zarr.json").write_text("{")
-    (left / "c.0.0.0").write_bytes(b"half a picture")
+    # Half a picture of a batch that will have one, a whole one of a batch that will not.
+    half = place / "pictures/00001"
+    half.mkdir(parents=True)
+    (half / "zarr.json").write_text("{")
+    (half / "c.0.0.0").write_bytes(b"half a picture")
+    shutil.copytree(place / "pictures/00000", place / "pictures/00002")
     write_run(place, pictures=True)
     assert_same_files(place, with_pictures)
 

@@ -74,6 +74,29 @@ class Organization:
         plural = "s" if self.n_iterations > 1 else ""
         return f"Organization({sizes}; {self.n_iterations} iteration{plural}, {state})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the facts, and the affinity of every axis in tree order."""
+        from haarbor.notebook import facts_html, matrix_picture
+
+        sizes = {axis: str(n) for axis, n in zip(self.axes, self.shape, strict=True)}
+        state = "settled" if self.converged else "did not settle"
+        if self.period > 1:
+            state = f"go round in {self.period}"
+        facts = {
+            "axes": ", ".join(f"{n} {axis}" for axis, n in sizes.items()),
+            "iterations": f"{self.n_iterations}; the trees {state}",
+            "levels of the trees": ", ".join(f"{axis} {tree.n_levels}" for axis, tree in self.trees.items()),
+            "first affinity": self.settings.initial,
+            "masked entries": self.settings.masked_entries,
+        }
+        pictures = []
+        for axis in self.axes:
+            order = self.order(axis)
+            affinity = self.affinities[axis][np.ix_(order, order)]
+            caption = f"{axis}: affinity in tree order"
+            pictures.append((caption, matrix_picture(affinity, caption)))
+        return facts_html("Organization", facts, pictures)
+
     def spectrum(self, axis: str) -> MarkovSpectrum:
         """Markov spectrum of the last affinity of an axis."""
         return markov_spectrum(self.affinities[self._known(axis)])

@@ -131,6 +131,30 @@ class Run:
             f"as {self._plan.dtype})"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the facts, and the heads' entropies where the run is organised."""
+        from haarbor.notebook import facts_html, matrix_picture
+
+        stream, batches = self._plan.stream(), self.batches
+        total = self._plan.n_batches
+        facts = {
+            "model": self.model,
+            "heads": f"{stream.n_layers} layers x {stream.n_heads}",
+            "queries x keys": f"{stream.n_queries} x {stream.n_keys}",
+            "batches": str(len(batches)) if total is None else f"{len(batches)} of {total}",
+            "content": f"{', '.join(self.contents)} as {self._plan.dtype}",
+            "streams": ", ".join(self.streams),
+        }
+        pictures = []
+        if batches and self.has_result("head-entropy", batch=batches[0]):
+            raw = self.load_result("head-entropy", batch=batches[0]).raw
+            caption = f"Haar entropy on batch {batches[0]}, layers down: {raw.min():.3g} to {raw.max():.3g}"
+            raw = raw.reshape(stream.n_layers, stream.n_heads)
+            pictures.append((caption, matrix_picture(raw, caption, side=max(60, 12 * stream.n_layers))))
+        else:
+            facts["organised"] = "not yet"
+        return facts_html("Run", facts, pictures)
+
     def tensor(self, batch: int = 0, content: str = "probabilities", stream: str | None = None) -> HeadTensor:
         r"""Attention of a batch, query x key x head.
 

@@ -1,0 +1,59 @@
+"""One number a head, with the words that explain it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray, frozen
+
+__all__ = ["HeadScore", "ScoreWords"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class HeadScore:
+    """One number a head."""
+
+    name: str
+    """Short and without spaces, as in a column of a table."""
+    label: str
+    """As a reader would call it."""
+    meaning: str
+    """What it measures, in a sentence or two."""
+    high_means: str
+    """What a high value says of a head, to be read after "high:"."""
+    low_means: str
+    values: FloatArray
+    """Shape (n_heads,), layer by layer; NaN where a head has none."""
+    better_high: bool | None
+    """Whether more is better; None where neither is."""
+
+    def __repr__(self) -> str:
+        return f"HeadScore({self.name}, {self.values.size} heads)"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreWords:
+    """All of a score but its values."""
+
+    name: str
+    label: str
+    meaning: str
+    high_means: str
+    low_means: str
+    better_high: bool | None = None
+
+    def score(self, values: npt.ArrayLike) -> HeadScore:
+        """Score with these words and one value a head."""
+        array: FloatArray = np.array(values, dtype=np.float64)
+        return HeadScore(
+            name=self.name,
+            label=self.label,
+            meaning=self.meaning,
+            high_means=self.high_means,
+            low_means=self.low_means,
+            values=frozen(array),
+            better_high=self.better_high,
+        )

@@ -1,0 +1,48 @@
+"""Plotly's graph objects, where plotly is installed, and what all figures share."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from haarbor.errors import SettingError
+
+__all__ = ["graph_objects", "in_page_style", "plain_label"]
+
+
+def graph_objects() -> Any:
+    """The module ``plotly.graph_objects``.
+
+    Raises
+    ------
+    SettingError
+        If plotly is not installed.
+    """
+    try:
+        import plotly.graph_objects
+    except ImportError:
+        raise SettingError(
+            "these figures need the plotly package, which is not installed; pip install 'haarbor[report]'."
+        ) from None
+    return plotly.graph_objects
+
+
+def in_page_style(figure: Any, title: str, *, height: int = 420) -> Any:
+    """Give a figure the look of the page; the same figure."""
+    return figure.update_layout(
+        title={"text": escape(title), "font": {"size": 15}},
+        height=height,
+        margin={"l": 60, "r": 20, "t": 50, "b": 50},
+        template="plotly_white",
+    )
+
+
+def plain_label(text: str) -> str:
+    """Text in which plotly finds no tags.
+
+    Examples
+    --------
+    >>> plain_label("<b>the</b>")
+    '&lt;b&gt;the&lt;/b&gt;'
+    """
+    return escape(text, quote=False)

@@ -1,0 +1,108 @@
+"""The report of a run, or of two: from the store to one HTML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from haarbor.errors import SettingError, StoreError
+from haarbor.report.organised import chosen_parts
+from haarbor.report.page import page_html
+from haarbor.report.provenance import commands, library_versions
+from haarbor.report.run_payload import run_payload
+from haarbor.store import Run
+
+__all__ = ["report_html", "write_report"]
+
+
+def report_html(
+    runs: Run | Sequence[Run],
+    *,
+    content: str | None = None,
+    stream: str | None = None,
+    n_batches: int = 1,
+) -> str:
+    """Self-contained page about a run, or about two side by side.
+
+    Parameters
+    ----------
+    runs : Run or sequence of one or two Run
+        Organised; see :func:`haarbor.analysis.organize_run`.
+    content : {"probabilities", "logits"}, optional
+        Probabilities if the run holds them, else logits.
+    stream : str, optional
+        The first one if not given.
+    n_batches : int, default 1
+        How many batches come with the matrices of all their heads; everything else is of all batches.
+
+    Returns
+    -------
+    str
+        HTML; the same run gives the same text.
+
+    Raises
+    ------
+    SettingError
+        If there are more than two runs, or an option is not offered.
+    DataError
+        If a run is empty or not organised.
+    """
+    chosen_runs = [runs] if isinstance(runs, Run) else list(runs)
+    if len(chosen_runs) not in (1, 2):
+        raise SettingError(f"a report is of one run or of two; found {len(chosen_runs)}.")
+    if n_batches < 1:
+        raise SettingError(f"n_batches must be at least 1; found {n_batches}.")
+    chosen = [chosen_parts(run, content, stream) for run in chosen_runs]
+    payloads = [run_payload(run, parts, n_batches) for run, parts in zip(chosen_runs, chosen, strict=True)]
+    options = []
+    if content is not None:
+        options += ["--content", content]
+    if stream is not None:
+        options += ["--stream", stream]
+    if n_batches != 1:
+        options += ["--batches", str(n_batches)]
+    about = {"versions": library_versions(), "commands": commands(chosen_runs, chosen, options)}
+    return page_html(payloads, about)
+
+
+def write_report(
+    runs: Run | Sequence[Run],
+    path: str | os.PathLike[str],
+    *,
+    content: str | None = None,
+    stream: str | None = None,
+    n_batches: int = 1,
+) -> int:
+    """Write the page to a file; all of it, or nothing.
+
+    Parameters
+    ----------
+    runs : Run or sequence of one or two Run
+    path : str or path
+        Written over if there is a file.
+    content, stream, n_batches
+        As for :func:`report_html`.
+
+    Returns
+    -------
+    int
+        Bytes written.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be written.
+    """
+    data = report_html(runs, content=content, stream=stream, n_batches=n_batches).encode("utf-8")
+    target = Path(path)
+    unfinished = target.with_name(target.name + ".partial")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(target)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise StoreError(
+            f"the report must be writable; {target}: {error.strerror}. Choose another."
+        ) from error
+    return len(data)

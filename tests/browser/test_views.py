@@ -1,0 +1,159 @@
+"""Every view draws, at both widths and in both colours."""
+
+import numpy as np
+import pytest
+
+from haarbor.report import write_report
+from tests.browser.looking import n_colours, state, wait_until
+from tests.report.runs import logits_run, text_run
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["text_page", "picture_page", "two_page"])
+def test_pages_open_and_fit_their_width(opened, request, name, width, scheme):
+    page = opened(request.getfixturevalue(name), width=width, scheme=scheme, charts=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for card in page.locator(".card:visible").all():
+        box = card.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width + 1
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 22, 29)"
+    assert dark == (scheme == "dark")
+    assert page.locator("body").get_by_text("null", exact=True).count() == 0
+    assert page.locator("body").get_by_text("undefined").count() == 0
+
+
+def test_every_view_of_a_text_run_draws(opened, text_page):
+    page = opened(text_page, charts=True)
+    assert page.locator("#overview-card li").count() >= 4
+    assert page.locator("#head-map .head").count() == 12
+    assert n_colours(page.locator("#diffusion-map canvas")) > 10
+    assert n_colours(page.locator("#affinity canvas")) > 10
+    assert page.locator("#head-tree .leaf").count() == 12
+    for matrix in page.locator("#explorer-card .matrix canvas").all():
+        assert n_colours(matrix) > 20
+    assert page.locator("#on-input .token").count() == 24
+    assert n_colours(page.locator("#haar-scales canvas")) > 5
+    assert page.locator("#nearest li").count() == 8
+    for chart in (
+        "#haar-scales",
+        "#over-batches",
+        "#agreement",
+        "#tree-agreement",
+        "#counts",
+        "#network-entropy-chart",
+    ):
+        assert page.locator(f"{chart} .chart svg.main-svg").count() >= 1, chart
+        assert page.locator(f"{chart} .chart path").count() >= 1, chart
+    assert page.locator("#commands pre").inner_text().splitlines() == [
+        "haarbor organize text.zarr --iterations 1",
+        "haarbor report text.zarr --batches 2",
+    ]
+    assert page.locator("#invariance-section").count() == 0
+
+
+def test_the_third_dimension_turns(opened, text_page):
+    page = opened(text_page)
+    canvas = page.locator("#diffusion-map canvas")
+    flat = canvas.screenshot()
+    page.get_by_role("button", name="3-D").click()
+    wait_until(page, lambda: canvas.screenshot() != flat)
+    before = canvas.screenshot()
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    wait_until(page, lambda: canvas.screenshot() != before)
+    assert canvas.get_attribute("data-dimensions") == "3"
+
+
+def test_attention_is_drawn_on_the_picture_for_the_patch_pointed_at(opened, picture_page):
+    page = opened(picture_page)
+    plain, to, _ = (page.locator("#on-input canvas").nth(i) for i in range(3))
+    assert n_colours(plain) > 50
+    words = page.locator("#on-input p.note").last
+    assert words.inner_text().startswith("Token CLS: to itself")
+    before = to.screenshot()
+    box = to.bounding_box()
+    to.hover(position={"x": box["width"] * 0.4, "y": box["height"] * 0.9})
+    wait_until(page, lambda: words.inner_text().startswith("Patch 3,1: to itself"))
+    assert to.screenshot() != before
+    to.click(position={"x": box["width"] * 0.4, "y": box["height"] * 0.9})
+    page.mouse.move(5, 5)
+    wait_until(page, lambda: words.inner_text().startswith("Patch 3,1"))
+    assert state(page, "query") == 1 + 3 * 4 + 1
+    page.locator("#on-input button", has_text="CLS").click()
+    assert state(page, "query") == 0
+
+
+def test_tokens_show_where_the_one_pointed_at_looks(opened, text_page, text_runs):
+    page = opened(text_page)
+    head = state(page, "chosen")
+    row = np.asarray(text_runs[0].tensor(0))[20, :, head]
+    page.locator('#on-input .token[data-token="20"]').hover()
+    words = page.locator("#on-input p.note")
+    wait_until(page, lambda: words.inner_text().startswith("tok20 looks at "))
+    assert f"looks at tok{np.argmax(row)} (" in words.inner_text()
+    heats = page.locator("#on-input .token").evaluate_all(
+        "tokens => tokens.map(token => parseFloat(token.style.getPropertyValue('--heat')))"
+    )
+    assert int(np.argmax(heats)) == int(np.argmax(row))
+    np.testing.assert_allclose(np.array(heats) / 100, np.sqrt(row / row.max()), atol=0.02)
+    page.get_by_role("button", name="What looks at it").click()
+    page.locator('#on-input .token[data-token="3"]').hover()
+    wait_until(page, lambda: "tok3 is looked at by" in words.inner_text())
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_matrices_in_the_browser_are_those_of_the_run(opened, text_page, text_runs, place):
+    page = opened(text_page)
+    X = np.asarray(text_runs[0].tensor(place))
+    for head in (0, 5, 11):
+        found = page.evaluate(
+            f"""(async () => {{
+              const m = await Haarbor.headMatrix(Haarbor.runs[0], {place}, {head});
+              return {{ values: Array.from(m.values), organised: Array.from(m.organised) }};
+            }})()"""
+        )
+        error = page.evaluate(f"Haarbor.runs[0].data.shown[{place}].quantisation.largest_error")
+        np.testing.assert_allclose(
+            np.reshape(found["values"], (24, 24)), X[:, :, head], rtol=0, atol=1.01 * error
+        )
+        orders = page.evaluate(f"Haarbor.runs[0].data.shown[{place}].orders")
+        np.testing.assert_allclose(
+            np.reshape(found["organised"], (24, 24)),
+            X[np.ix_(orders["query"], orders["key"], [head])][:, :, 0],
+            rtol=0,
+            atol=1.01 * error,
+        )
+        mask = page.evaluate(f"Haarbor.maskOf(Haarbor.runs[0], {place}).then(m => Array.from(m))")
+        np.testing.assert_array_equal(np.reshape(mask, (24, 24)).astype(bool), text_runs[0].mask(place))
+
+
+def test_another_batch_can_be_looked_at(opened, text_page):
+    page = opened(text_page)
+    canvas = page.locator("#explorer-card .matrix canvas").first
+    before = canvas.screenshot()
+    page.locator("#explorer-card").get_by_label("Batch", exact=True).select_option("1")
+    wait_until(page, lambda: canvas.screenshot() != before)
+    assert state(page, "place") == 1
+
+
+def test_logits_and_single_heads_have_pages_too(opened, tmp_path):
+    write_report(logits_run(tmp_path / "raw.zarr"), tmp_path / "raw.html")
+    page = opened(tmp_path / "raw.html", charts=True)
+    assert n_colours(page.locator("#explorer-card .matrix canvas").nth(1)) > 20
+    run = text_run(tmp_path / "one.zarr", n_tokens=8, n_layers=1, heads=1, n_batches=1)
+    write_report(run, tmp_path / "one.html")
+    page = opened(tmp_path / "one.html", charts=True)
+    assert page.locator("#head-map .head").count() == 1
+    assert page.locator("#diffusion-map").count() == 0
+
+
+def test_blocks_stand_in_for_matrices_that_are_too_large(opened, tmp_path, monkeypatch):
+    from haarbor.report import shown_batch
+
+    monkeypatch.setattr(shown_batch, "_MOST_CELLS", 2000)
+    write_report(text_run(tmp_path / "large.zarr", n_batches=1), tmp_path / "large.html")
+    page = opened(tmp_path / "large.html", charts=True)
+    assert "Each cell is the mean of 3 x 3 entries." in page.locator("#explorer-card").inner_text()
+    assert n_colours(page.locator("#explorer-card .matrix canvas").first) > 10

@@ -1,0 +1,83 @@
+"""report, as a user types it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from haarbor.store import import_arrays, open_run
+from tests.report.runs import network_tensors
+
+
+def haarbor(*words, cwd):
+    command = [sys.executable, "-m", "haarbor", *map(str, words)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    import_arrays(
+        network_tensors(2, 12, 2, 2),
+        folder / "run.zarr",
+        axes=("batch", "query", "key", "head"),
+        heads_per_layer=2,
+        mask="causal",
+        model="small",
+    )
+    return folder
+
+
+def test_a_run_is_organised_where_needed_and_reported_the_same_twice(folder):
+    done = haarbor("report", "run.zarr", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "organising small" in done.stderr
+    assert done.stdout.startswith("report.html: small, ")
+    first = (folder / "report.html").read_bytes()
+    organised = open_run(folder / "run.zarr").load_result("asked", batch=0)
+    assert organised["options"] == {"n_iterations": 3, "refine": "latest", "initial": "cosine"}
+    again = haarbor("report", "run.zarr", "-o", "again.html", "--json", cwd=folder)
+    assert again.returncode == 0
+    assert again.stderr == ""
+    assert json.loads(again.stdout) == {
+        "report": "again.html", "bytes": len(first), "models": ["small"], "heads": [4],
+    }  # fmt: skip
+    assert (folder / "again.html").read_bytes() == first
+
+
+def test_two_runs_make_one_page(folder):
+    done = haarbor("report", "run.zarr", "run.zarr", "-o", "two.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("two.html: small and small, ")
+
+
+def test_the_options_a_run_was_organised_with_are_kept(tmp_path):
+    X = network_tensors(2, 12, 2, 2)
+    run = import_arrays(X, tmp_path / "run.zarr", axes=("batch", "query", "key", "head"), heads_per_layer=2)
+    from haarbor.analysis import organize_run
+
+    organize_run(run, options={"n_iterations": 1, "initial": "gaussian"})
+    run.delete_result("consensus")
+    assert haarbor("report", "run.zarr", cwd=tmp_path).returncode == 0
+    assert run.load_result("asked", batch=1)["options"] == {"n_iterations": 1, "initial": "gaussian"}
+    assert np.isfinite(run.load_result("consensus").affinity).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("nothing.zarr",), 1, "must be a Haarbor run; there is nothing there"),
+        (("run.zarr", "--content", "logits"), 1, "content must be one that the run holds"),
+        (("run.zarr", "-o", "no/such/report.html"), 2, "the folder no/such does not exist"),
+        (("run.zarr", "run.zarr", "run.zarr"), 2, "of one run or of two; found 3"),
+        (("run.zarr", "--batches", "0"), 2, "--batches"),
+        ((), 2, ""),
+    ],
+)
+def test_wrong_words_are_told_in_one_line(folder, words, code, message):
+    done = haarbor("report", *words, cwd=folder)
+    assert done.returncode == code
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

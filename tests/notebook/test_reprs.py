@@ -1,0 +1,76 @@
+import base64
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import haarbor as hb
+from haarbor.analysis import organize_run
+from haarbor.notebook import facts_html, matrix_picture
+from haarbor.store import import_arrays
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def pixels_of(html):
+    data = re.search(r'src="data:image/png;base64,([^"]+)"', html)[1]
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
+
+
+def test_a_matrix_is_a_picture_from_dark_to_bright():
+    html = matrix_picture([[0.0, 0.5, 1.0], [1.0, 0.0, 0.0]], "three by two", side=50)
+    pixels = pixels_of(html)
+    assert pixels.shape == (2, 3, 3)
+    assert pixels[0, 0].tolist() == pixels[1, 1].tolist() == [68, 1, 84]
+    assert pixels[0, 2].tolist() == [253, 231, 37]
+    # Half way between the fourth and the fifth of the eight colours.
+    assert pixels[0, 1].tolist() == [35, 144, 138]
+    assert 'width="75" height="50"' in html
+
+
+def test_a_constant_matrix_is_one_dark_colour():
+    assert np.unique(pixels_of(matrix_picture(np.ones((2, 2)), "flat"))).tolist() == [1, 68, 84]
+
+
+def test_texts_are_escaped_and_pictures_are_not():
+    html = facts_html(HOSTILE, {HOSTILE: HOSTILE}, [(HOSTILE, matrix_picture([[1.0]], HOSTILE))])
+    assert html.count("<img") == 1
+    assert HOSTILE not in html
+    assert html.count("&lt;img src=x onerror=alert(1)&gt;") == 5
+
+
+@pytest.fixture
+def run(tmp_path):
+    X = np.stack([hb.datasets.synthetic_network(12, 2, 3, batch=b).tensor for b in range(2)])
+    return import_arrays(
+        X, tmp_path / "run.zarr", axes=("batch", "query", "key", "head"), heads_per_layer=3, model=HOSTILE
+    )
+
+
+def test_a_run_shows_its_facts_and_once_organised_its_heads(run):
+    html = run._repr_html_()
+    assert "not yet" in html
+    assert "<img" not in html
+    assert "2 layers x 3" in html
+    organize_run(run)
+    html = run._repr_html_()
+    raw = run.load_result("head-entropy", batch=0).raw
+    pixels = pixels_of(html)
+    assert pixels.shape == (2, 3, 3)
+    assert pixels.reshape(6, 3)[np.argmax(raw)].tolist() == [253, 231, 37]
+    assert pixels.reshape(6, 3)[np.argmin(raw)].tolist() == [68, 1, 84]
+    assert HOSTILE not in html
+
+
+def test_an_organisation_shows_its_facts_and_an_affinity_an_axis():
+    X = hb.datasets.synthetic_attention(n_tokens=12, n_layers=2, heads_per_layer=2)
+    org = hb.organize(X)
+    html = org._repr_html_()
+    assert html.count("<img") == 3
+    assert "12 query, 12 key, 4 head" in html
+    order = org.order("query")
+    affinity = org.affinities["query"][np.ix_(order, order)]
+    bright = pixels_of(html)[np.unravel_index(np.argmax(affinity), affinity.shape)]
+    assert bright.tolist() == [253, 231, 37]

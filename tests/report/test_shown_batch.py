@@ -1,0 +1,119 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from haarbor.report import shown_batch as module
+from haarbor.report.coarse_cells import coarse_matrix
+from haarbor.report.organised import chosen_parts
+from haarbor.report.shown_batch import patch_grid, shown_batch
+from tests.report.reading import matrix
+from tests.report.runs import logits_run
+
+
+def test_every_matrix_comes_back_within_the_error_that_is_stated(text):
+    chosen = chosen_parts(text)
+    found = shown_batch(text, 1, chosen)
+    X = np.asarray(text.tensor(1))
+    rows, columns = found.data["orders"]["query"], found.data["orders"]["key"]
+    errors = []
+    for head in range(X.shape[2]):
+        restored = matrix(found.blobs[f"head-{head}"], 24, 24, found.data["quantisation"]["power"])
+        errors.append(np.abs(restored - X[np.ix_(rows, columns, [head])][:, :, 0]).max())
+    assert max(errors) == pytest.approx(found.data["quantisation"]["largest_error"], rel=1e-5)
+    assert 0 < max(errors) < 0.003
+    assert found.data["quantisation"]["largest_value"] == X.max()
+
+
+def test_the_mask_and_the_orders_are_the_runs(text):
+    found = shown_batch(text, 0, chosen_parts(text))
+    bits = np.unpackbits(np.frombuffer(found.blobs["mask"], dtype=np.uint8), count=24 * 24).reshape(24, 24)
+    np.testing.assert_array_equal(bits.astype(bool), text.mask(0))
+    organization = text.load_result("organization", batch=0)
+    np.testing.assert_array_equal(found.data["orders"]["query"], organization.order("query"))
+    for level, sizes in enumerate(found.data["folders"]["key"]):
+        along = organization.trees["key"].levels[level][organization.order("key")]
+        begins = np.cumsum([0, *sizes])
+        assert begins[-1] == 24
+        for begin, end in pairwise(begins):
+            assert len(set(along[begin:end].tolist())) == 1
+    assert len(found.data["folders"]["key"][0]) == 1
+
+
+def test_logits_keep_their_sign_and_masked_entries_their_row_mean(tmp_path):
+    run = logits_run(tmp_path / "raw.zarr")
+    found = shown_batch(run, 0, chosen_parts(run))
+    quantisation = found.data["quantisation"]
+    assert quantisation["power"] == 1
+    X, mask = np.asarray(run.tensor(0, "logits")), run.mask(0)
+    rows, columns = found.data["orders"]["query"], found.data["orders"]["key"]
+    for head in range(X.shape[2]):
+        restored = np.zeros((18, 18))
+        restored[np.ix_(rows, columns)] = matrix(found.blobs[f"head-{head}"], 18, 18, 1)
+        assert np.abs(restored - X[:, :, head])[mask].max() <= quantisation["largest_error"] * 1.001
+        for row in range(17):
+            mean = X[row, mask[row], head].mean()
+            assert np.abs(restored[row, ~mask[row]] - mean).max() <= quantisation["largest_error"] * 1.001
+
+
+def test_large_matrices_are_shown_by_the_means_of_blocks_in_both_orders(text, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_CELLS", 12 * 24 * 24 // 3)
+    found = shown_batch(text, 0, chosen_parts(text))
+    # 12 heads of 24 x 24 must fit twice into a third: blocks of 3, eight by eight.
+    assert found.data["block"] == 3
+    X = np.asarray(text.tensor(0))[:, :, 5]
+    original = matrix(found.blobs["original-5"], 8, 8, 2)
+    np.testing.assert_allclose(
+        original, coarse_matrix(X, 3), atol=found.data["quantisation"]["largest_error"]
+    )
+    orders = found.data["orders"]
+    organised = coarse_matrix(X[np.ix_(orders["query"], orders["key"])], 3)
+    np.testing.assert_allclose(
+        matrix(found.blobs["head-5"], 8, 8, 2), organised, atol=found.data["quantisation"]["largest_error"]
+    )
+
+
+def test_means_of_blocks_are_those_of_loops(rng):
+    values = rng.random((7, 5))
+    found = coarse_matrix(values, 3)
+    for i in range(3):
+        for j in range(2):
+            block = values[3 * i : 3 * i + 3, 3 * j : 3 * j + 3]
+            assert found[i, j] == pytest.approx(block.mean())
+
+
+def test_pictures_and_grids_of_patches_come_along(pictures):
+    found = shown_batch(pictures, 1, chosen_parts(pictures))
+    assert found.data["grid"] == {"first": 1, "rows": 4, "columns": 4}
+    assert found.data["picture"] == [16, 16]
+    assert found.blobs["picture"] == pictures.picture(1).tobytes()
+    assert "mask" not in found.blobs
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["0,0", "0,1", "1,0"],
+        ["0,0", "1,0", "0,1", "1,1"],
+        ["0,0", "0,1", "1,0", "1,1", "END"],
+        ["CLS", "REG"],
+        [],
+    ],
+)
+def test_what_is_no_grid_of_patches_is_none(labels):
+    assert patch_grid(labels) is None
+
+
+def test_grids_may_follow_several_tokens():
+    labels = ["CLS", "REG0", *(f"{r},{c}" for r in range(3) for c in range(2))]
+    assert patch_grid(labels) == {"first": 2, "rows": 3, "columns": 2}
+
+
+def test_thumbnails_are_the_organised_matrices_in_small(pictures):
+    found = shown_batch(pictures, 0, chosen_parts(pictures))
+    small = np.frombuffer(found.blobs["thumbnails"], dtype=np.uint8).reshape(6, 40, 40)
+    orders = found.data["orders"]
+    X = np.asarray(pictures.tensor(0))[np.ix_(orders["query"], orders["key"], [2])][:, :, 0]
+    places = np.arange(40) * 17 // 40
+    expected = np.sqrt((X - X.min()) / (X.max() - X.min()))[np.ix_(places, places)]
+    np.testing.assert_allclose(small[2] / 255, expected, atol=0.5 / 255 + 1e-6)
