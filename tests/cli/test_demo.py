@@ -1,11 +1,15 @@
-import csv
 import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import haarbor as hb
+from haarbor.cli.demo_findings import findings
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
 
 
 def haarbor(*words, cwd):
@@ -16,56 +20,86 @@ def haarbor(*words, cwd):
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    small = ("--tokens", "24", "--layers", "2", "--heads", "4", "--batches", "2")
-    done = haarbor("demo", "--out", str(folder / "out"), *small, cwd=folder)
+    done = haarbor("demo", "--out", str(folder / "out"), "--tokens", "24", "--batches", "2", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "out", done.stdout
 
 
-def test_demo_shows_tables_and_names_what_it_wrote(demo_folder):
+def test_demo_ends_with_three_sentences_and_where_everything_is(demo_folder):
     folder, shown = demo_folder
-    assert "Folders of the head tree" in shown
-    assert "Kendall tau" in shown
-    for path in folder.iterdir():
-        assert path.name in shown
+    sentences = [line for line in shown.splitlines() if line.endswith(".") and not line.endswith(" s.")]
+    assert len(sentences) == 3
+    for place in ("report.html", "figures/figures.md", "transformer-xl.zarr", "vision-transformer.zarr"):
+        assert str(folder / place) in shown
+        assert (folder / place).exists()
 
 
-def test_demo_writes_every_figure(demo_folder):
+def test_demo_makes_every_figure_and_table_of_the_paper(demo_folder):
     folder, _ = demo_folder
-    names = {path.stem for path in folder.glob("*.png")}
-    assert names == {
-        "organised_head", "head_affinity", "head_tree", "head_map_3d", "head_map_2d", "head_haar_basis",
-        "sorted_coefficients", "entropies", "entropy_map", "convergence", "stability",
-    }  # fmt: skip
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.glob("*.png"))
+    for ending in ("png", "svg"):
+        names = {path.stem for path in (folder / "figures").glob(f"*.{ending}")}
+        assert names == {"figure1", "figure2_1", "figure2_2", "figure3", "figure4", "figure5", "figure6"}
+    for ending in ("csv", "md"):
+        names = {path.stem for path in (folder / "figures").glob(f"table*.{ending}")}
+        assert names == {"table1", "table1_stability", "table2", "table3"}
 
 
-def test_demo_entropies_are_those_of_the_library(demo_folder):
+def test_demo_runs_hold_both_trained_networks(demo_folder):
     folder, _ = demo_folder
-    network = hb.datasets.synthetic_network(24, 2, 4, batch=1)
-    organised = hb.organize(network.tensor, mask=network.mask)
-    expected = hb.head_entropy(network.tensor, organised.trees).raw
-    with (folder / "entropies.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["batch"] == "1"]
-    assert [float(row["raw"]) for row in rows] == pytest.approx(expected.tolist(), rel=1e-9)
-    assert [row["kind"] for row in rows] == list(network.head_kinds)
+    text, images = (hb.open_run(folder / f"{name}.zarr") for name in ("transformer-xl", "vision-transformer"))
+    assert text.tensor(1).shape == (24, 24, 48)
+    assert images.tensor(1).shape == (197, 197, 36)
+    assert set(text.contents) == set(images.contents) == {"probabilities", "logits"}
+    assert images.picture(0).shape == (56, 56, 3)
+    sums = np.asarray(images.tensor(0)).sum(axis=1)
+    np.testing.assert_allclose(sums, 1.0, atol=5e-3)
 
 
-def test_demo_head_tree_can_be_read_back(demo_folder):
+def test_a_second_call_reuses_what_the_first_has_done_and_finds_the_same(demo_folder, tmp_path):
     folder, _ = demo_folder
-    tree = hb.PartitionTree.from_json((folder / "head_tree.json").read_text())
-    network = hb.datasets.synthetic_network(24, 2, 4)
-    assert tree == hb.organize(network.tensor, mask=network.mask).trees["head"]
-
-
-def test_demo_prints_json_that_a_program_can_read(tmp_path):
-    words = ("--tokens", "12", "--layers", "1", "--heads", "3", "--batches", "1", "--no-figures", "--json")
-    done = haarbor("demo", "--out", str(tmp_path / "out"), *words, cwd=tmp_path)
+    before = (folder / "figures" / "table2.csv").read_bytes()
+    done = haarbor("demo", "--out", str(folder), "--tokens", "24", "--batches", "2", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert "capturing" not in done.stderr
+    assert (folder / "figures" / "table2.csv").read_bytes() == before
     found = json.loads(done.stdout)
-    assert found["shape"] == [12, 12, 3]
-    assert found["mean_kendall_tau"] is None
-    assert sorted(head for folder in found["head_folders"] for head in folder["heads"]) == [0, 1, 2]
+    assert [network["n_heads"] for network in found["networks"]] == [48, 36]
+    assert str(folder / "report.html") in found["files"]
+
+
+def test_another_demo_in_the_same_folder_is_refused_and_nothing_is_lost(demo_folder, tmp_path):
+    folder, _ = demo_folder
+    done = haarbor("demo", "--out", str(folder), "--tokens", "32", "--batches", "2", cwd=tmp_path)
+    assert done.returncode == 1
+    assert len([line for line in done.stderr.splitlines() if line.startswith("haarbor: ")]) == 1
+    assert hb.open_run(folder / "transformer-xl.zarr").tensor(0).shape == (24, 24, 48)
+
+
+def summary(name, tau):
+    return {
+        "network": name,
+        "coherence_of_controls_over_organised": {"shuffled_entries": 2.0},
+        "highest_entropy": [{"head": "1.0", "entropy": 5.0}],
+        "lowest_entropy": [{"head": "0.1", "entropy": 2.0}],
+        "mean_kendall_tau": tau,
+        "always_in_top": 1,
+        "always_in_bottom": 2,
+        "heads_in_a_tenth": 4,
+        "batches": [0, 1, 2],
+        "softmax": {"invariance": 0.25, "exact": 0.9},
+    }
+
+
+def test_findings_say_what_the_figures_say():
+    structure, heads, softmax = findings([summary("A", 0.5), summary("B", 0.25)])
+    assert "by 50 % for the A and 50 % for the B" in structure
+    assert "most and the least coarse structure are 1.0 and 0.1 in the A, 1.0 and 0.1 in the B" in heads
+    assert "only 3 of 8 (Kendall tau 0.50) and 3 of 8 (Kendall tau 0.25) are there in all 3 batches" in heads
+    assert "explains 25 % and 25 % of it in the median head, the corrected decomposition 90 %" in softmax
+
+
+def test_findings_claim_no_stability_from_one_batch():
+    assert "ask for more" in findings([summary("A", None)])[1]
 
 
 def test_a_folder_that_cannot_be_made_is_one_line_and_exit_code_1(tmp_path):
@@ -89,4 +123,4 @@ def test_version_is_that_of_the_package(tmp_path):
 def test_help_tells_a_newcomer_what_the_demo_does(tmp_path):
     done = haarbor("demo", "--help", cwd=tmp_path)
     assert done.returncode == 0
-    assert "made-up network" in done.stdout
+    assert "two trained networks inside the package" in " ".join(done.stdout.split())

@@ -116,6 +116,13 @@ def test_rows_are_shuffled_among_their_valid_entries(rng):
     assert (shuffled != np.where(mask, f, 0.0)).any()
 
 
+@pytest.mark.parametrize("name", ["exact", "paper", "invariance", "linear", "gap"])
+def test_the_figures_of_the_head_itself_are_at_hand(name, rng):
+    tree = hb.PartitionTree.from_levels([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]])
+    found = hb.softmax_invariance(rng.normal(size=(4, 4)), tree, tree)
+    assert getattr(found, name) == getattr(found.figures, name)
+
+
 def test_every_figure_is_a_number(rng):
     rows, columns = random_tree(rng, 6), random_tree(rng, 9)
     found = hb.softmax_invariance(300 * rng.normal(size=(6, 9)), rows, columns, np.tri(6, 9, 3, dtype=bool))

@@ -54,7 +54,8 @@ def capture(
     """
     from haarbor.capturing import capture as captured
     from haarbor.capturing import load_model
-    from haarbor.capturing.inputs import named_samples, remembered_samples, windows_to_fill
+    from haarbor.capturing.inputs import TokenInputs, named_samples, remembered_samples, windows_to_fill
+    from haarbor.cli.capture_command import capture_command
     from haarbor.cli.choices import checked_choice
     from haarbor.cli.progress import shown_progress
 
@@ -86,6 +87,17 @@ def capture(
     contents: tuple[Literal["probabilities", "logits"], ...] = (
         ("probabilities", "logits") if logits else ("probabilities",)
     )
+    asked: dict[str, str | int | bool | None] = {
+        "--tokens": tokens if isinstance(loaded.takes, TokenInputs) else None,
+        "--batches": batches,
+        "--logits": logits,
+        "--mode": mode,
+        "--dtype": dtype,
+        "--lines": lines,
+        "--memory": memory,
+        "--gguf": gguf,
+        "--seed": seed if data == "random" else None,
+    }
     begin = time.perf_counter()
     with shown_progress("capturing", len(samples)) as advance:
         run = captured(
@@ -96,7 +108,12 @@ def capture(
             mode=recording,
             dtype=stored,
             name=loaded.name,
-            settings={"data": samples.description, "seed": seed, "model_dtype": _dtype_of(loaded.model)},
+            settings={
+                "data": samples.description,
+                "seed": seed,
+                "model_dtype": _dtype_of(loaded.model),
+                "command": capture_command(model, data, out, asked),
+            },
             on_progress=advance,
             on_plan=lambda plan: typer.echo(_size_line(plan.n_bytes), err=True),
         )

@@ -1,108 +1,119 @@
-"""haarbor demo: the main job on a network the package makes up, with tables and figures."""
+"""haarbor demo: the whole job on the two networks inside the package."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from haarbor.errors import SettingError
 
 if TYPE_CHECKING:
-    from haarbor.cli.demo_results import DemoResults
+    from haarbor.analysis import PaperResults
+    from haarbor.store import Run
 
 __all__ = ["demo"]
 
+_NETWORKS = {"transformer-xl": "Transformer-XL", "vision-transformer": "ViT"}
+_Told = Callable[[str, int, int], None]
+
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for figures and tables; made if missing.")] = Path(
-        "demo-output"
-    ),
-    tokens: Annotated[int, typer.Option(min=2, help="Tokens a batch.")] = 128,
-    layers: Annotated[int, typer.Option(min=1, help="Layers of the made-up network.")] = 6,
-    heads: Annotated[int, typer.Option(min=1, help="Heads a layer.")] = 8,
-    batches: Annotated[int, typer.Option(min=1, help="Batches of made-up text.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed makes another network.")] = 0,
-    figures: Annotated[bool, typer.Option(help="Draw the figures (needs matplotlib).")] = True,
+    out: Annotated[
+        Path, typer.Option(help="Folder for runs, figures, tables and report; made if missing.")
+    ] = Path("demo-output"),
+    batches: Annotated[int, typer.Option(min=1, max=40, help="Batches of text and of images.")] = 6,
+    tokens: Annotated[int, typer.Option(min=8, max=512, help="Tokens of text a batch.")] = 256,
+    report: Annotated[bool, typer.Option(help="Write the interactive report (needs plotly).")] = True,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the results as JSON instead of tables.")
+        bool, typer.Option("--json", help="Print files and key figures as JSON instead of sentences.")
     ] = False,
 ) -> None:
-    """Organise the attention of a made-up network, score its heads and draw the result.
+    """Capture, organise, score and draw the two trained networks inside the package.
 
-    The network has heads of known kinds (previous token, local, topic, induction, first-token sink,
-    broad), so you can see whether the tree finds them. Nothing is downloaded.
+    A Transformer-XL reads Wikipedia articles and a Vision Transformer looks at photographs; every
+    figure and table of the paper is made for them. Nothing is downloaded. A second call reuses what
+    the first has captured and organised.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingError(f"--out must be a folder that can be written; {error}.") from None
-    from haarbor.cli.demo_results import demo_results
+    # Asked for first: without them the long work below would be for nothing.
+    from haarbor.analysis import paper_results
+    from haarbor.cli.demo_runs import embedded_run
+    from haarbor.cli.progress import shown_steps
+    from haarbor.plots import write_paper_figures
 
-    begin = time.perf_counter()
-    results = demo_results(tokens, layers, heads, batches, seed)
-    seconds = time.perf_counter() - begin
-    written = results.write_tables(out)
-    if figures:
-        from haarbor.cli.demo_figures import write_figures
-
-        written += write_figures(results, out)
+    began = time.perf_counter()
+    runs: list[Run] = []
+    results: list[PaperResults] = []
+    summaries: list[dict[str, Any]] = []
+    with shown_steps() as told:
+        for name, title in _NETWORKS.items():
+            advance = _named(told, title)
+            location = out / f"{name}.zarr"
+            run = embedded_run(name, location, n_batches=batches, n_tokens=tokens, on_progress=advance)
+            runs.append(run)
+            found = paper_results(run, name=title, control_seeds=2, on_progress=advance)
+            results.append(found)
+            summaries.append({**found.summary(), "softmax": _softmax_medians(run, advance)})
+        written = write_paper_figures(
+            results, out / "figures", on_progress=lambda done, total: told("drawing", done, total)
+        )
+        if report:
+            written.append(_written_report(runs, out / "report.html", told))
+    seconds = time.perf_counter() - began
     if as_json:
-        typer.echo(json.dumps({**results.summary(), "files": [str(path) for path in written]}, indent=2))
+        told_files = [str(path) for path in written]
+        typer.echo(json.dumps({"files": told_files, "networks": summaries, "seconds": seconds}, indent=2))
     else:
-        _print(results, seconds, written)
+        _print(summaries, written, out, seconds)
 
 
-def _print(results: DemoResults, seconds: float, written: list[Path]) -> None:
+def _named(told: _Told, title: str) -> _Told:
+    def advance(what: str, done: int, total: int) -> None:
+        told(f"{title}: {what}", done, total)
+
+    return advance
+
+
+def _softmax_medians(run: Run, told: _Told) -> dict[str, float]:
+    """Median over the heads of what explains the softmax; of every head, in the run for the report."""
+    import numpy as np
+
+    from haarbor.analysis import run_invariance
+
+    found, _ = run_invariance(run, on_progress=lambda done, total: told("softmax", done, total))
+    return {name: float(np.nanmedian(found.figures[name])) for name in ("invariance", "exact")}
+
+
+def _written_report(runs: list[Run], path: Path, told: _Told) -> Path:
+    from haarbor.report import write_report
+
+    told("report", 0, 1)
+    write_report(runs, path)
+    told("report", 1, 1)
+    return path
+
+
+def _print(summaries: list[dict[str, Any]], written: list[Path], out: Path, seconds: float) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
+
+    from haarbor.cli.demo_findings import findings
 
     console = Console()
-    summary = results.summary()
-    n_tokens, _, n_heads = results.shape
-    console.print(
-        f"\n[bold]A made-up causal network[/bold]: {n_heads} heads, {len(results.entropies)} batches of "
-        f"{n_tokens} tokens. Organised and scored in {seconds:.1f} s.\n"
-    )
-    groups = Table(
-        title="Folders of the head tree (batch 0): are heads of one kind together?", title_justify="left"
-    )
-    groups.add_column("heads", justify="right")
-    groups.add_column("kinds")
-    groups.add_column("layer.head", overflow="fold")
-    for folder in results.head_folders():
-        groups.add_row(str(len(folder.heads)), folder.kinds, folder.labels)
-    console.print(groups)
-    ranking = Table(
-        title="Heads by Haar entropy H400, mean over batches",
-        caption="± ties: what another order of tied functions could change; finer: share of the "
-        "l1 norm at finer scales; top, bottom: batches that rank the head in their 10 %.",
-        title_justify="left",
-        caption_justify="left",
-    )
-    for name in ("head", "kind"):
-        ranking.add_column(name)
-    for name in ("H400", "± ties", "H400/norm", "finer", "top", "bottom"):
-        ranking.add_column(name, justify="right")
-    for row in results.ranking_rows():
-        ranking.add_row(*row)
-    console.print(ranking)
-    console.print(
-        f"Coherence (l1 of the tri-Haar expansion, lower is better): [bold]{summary['coherence']:.1f}[/bold] "
-        f"on the trees found, {summary['coherence_shuffled_trees']:.1f} on them with the items shuffled."
-    )
-    if len(results.entropies) > 1:
-        console.print(
-            f"Stability over batches: Kendall tau {summary['mean_kendall_tau']:.2f}, overlap of the top 10 % "
-            f"{summary['mean_top_jaccard']:.2f}, of the bottom 10 % {summary['mean_bottom_jaccard']:.2f}."
-        )
-    console.print(
-        f"Network entropy H100: {summary['network_entropy']:.2f} (normalised "
-        f"{summary['network_entropy_normalised']:.3f}).\n"
-    )
-    console.print(f"Written to [bold]{written[0].parent}[/bold]:")
-    for path in written:
-        console.print(f"  {path.name}", highlight=False)
+    console.print()
+    for sentence in findings(summaries):
+        console.print(Text(sentence), soft_wrap=True)
+    n_figures = sum(path.suffix == ".png" for path in written)
+    places = [f"  figures and tables  {out / 'figures' / 'figures.md'}  ({n_figures} figures, PNG and SVG)"]
+    if any(path.name == "report.html" for path in written):
+        places.insert(0, f"  report              {out / 'report.html'}  (open it in a browser)")
+    places.append(f"  runs                {out / 'transformer-xl.zarr'}, {out / 'vision-transformer.zarr'}")
+    console.print(Text("\n" + "\n".join(places) + f"\n\n{seconds:.0f} s."), soft_wrap=True)

@@ -59,6 +59,31 @@ class SoftmaxInvariance:
     n_valid: int
     seed: int
 
+    @property
+    def exact(self) -> float:
+        """See :attr:`InvarianceFigures.exact`."""
+        return self.figures.exact
+
+    @property
+    def paper(self) -> float:
+        """See :attr:`InvarianceFigures.paper`."""
+        return self.figures.paper
+
+    @property
+    def invariance(self) -> float:
+        """See :attr:`InvarianceFigures.invariance`."""
+        return self.figures.invariance
+
+    @property
+    def linear(self) -> float:
+        """See :attr:`InvarianceFigures.linear`."""
+        return self.figures.linear
+
+    @property
+    def gap(self) -> float:
+        """See :attr:`InvarianceFigures.gap`."""
+        return self.figures.gap
+
     def __repr__(self) -> str:
         f = self.figures
         return (
