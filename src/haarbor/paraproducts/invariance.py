@@ -213,8 +213,9 @@ _CONSTANTS_ONE = Nonlinearity(
 def _affine_r2(target: FloatArray, form: FloatArray) -> float:
     """R² of the best affine function of `form`; 0 for a constant one."""
     a, b = target - target.mean(), form - form.mean()
-    norms = float(a @ a) * float(b @ b)
-    return float(a @ b) ** 2 / norms if norms > 0 else 0.0
+    # Sums, not products of vectors: those wake the threads of BLAS, which costs more than the sum.
+    norms = float(np.sum(a * a)) * float(np.sum(b * b))
+    return float(np.sum(a * b)) ** 2 / norms if norms > 0 else 0.0
 
 
 def _row_centred(f: FloatArray, valid: BoolArray) -> FloatArray:

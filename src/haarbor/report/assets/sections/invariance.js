@@ -11,8 +11,8 @@
       const spread = heads.map((h) => found.logit_deviation[h]);
       const chart = Haarbor.chart(scatter, (theme) => ({
         traces: [{ type: "scatter", mode: "markers", x: spread, y: heads.map((h) => found.figures.invariance[h]), text: heads.map((h) => run.names[h]),
-          marker: { size: heads.map((h) => (h === state.get("chosen") ? 14 : 8)), color: heads.map((h) => run.layerOf(h)), colorscale: "Cividis", showscale: data.layers > 1, colorbar: { title: { text: "layer" }, thickness: 10, outlinewidth: 0, tickfont: { color: theme.pale } },
-            line: { width: heads.map((h) => (h === state.get("chosen") ? 3 : 0.6)), color: heads.map((h) => (h === state.get("chosen") ? theme.mark : theme.card)) } },
+          marker: { opacity: 1, size: heads.map((h) => (h === state.get("chosen") ? 14 : 8)), color: heads.map((h) => run.layerOf(h)), colorscale: "Cividis", showscale: data.layers > 1, colorbar: { title: { text: "layer" }, thickness: 10, outlinewidth: 0, tickfont: { color: theme.pale } },
+            line: { width: heads.map((h) => (h === state.get("chosen") ? 3 : 0.6)), color: heads.map((h) => (h === state.get("chosen") ? theme.mark : theme.pale)) } },
           hovertemplate: "%{text}: spread %{x:.2f}, invariance %{y:.2f}<extra></extra>" }],
         layout: { height: 320, xaxis: { title: { text: "spread of the logits" }, rangemode: "tozero" }, yaxis: { title: { text: "softmax invariance" } } },
       }), (Plotly, node) => {
