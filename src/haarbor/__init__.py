@@ -19,11 +19,13 @@ from haarbor.errors import (
     EngineError,
     HaarborError,
     HaarborWarning,
+    PruningError,
     SettingError,
     ShapeError,
     StoreError,
     TreeError,
 )
+from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
 from haarbor.questionnaire import (
     Consensus,
     Convergence,
@@ -55,6 +57,7 @@ from haarbor.trees import (
 from haarbor.wavelets import (
     HaarSystem,
     HeadEntropy,
+    HolderExponent,
     NetworkEntropy,
     RankingStability,
     haar_basis,
@@ -62,6 +65,7 @@ from haarbor.wavelets import (
     haar_system,
     haar_transform,
     head_entropy,
+    holder_exponent,
     inverse_haar_transform,
     network_entropy,
     ranking_stability,
@@ -70,12 +74,19 @@ from haarbor.wavelets import (
 
 if TYPE_CHECKING:
     from haarbor.capturing import capture
+    from haarbor.pruning.ablation import ablate
+    from haarbor.pruning.pruned_checkpoint import load_pruned
     from haarbor.store import open_run
 
 __version__ = "0.1.0"
 
 # Names whose modules load torch or zarr: looked up when they are first used.
-_LATE = {"capture": "haarbor.capturing", "open_run": "haarbor.store"}
+_LATE = {
+    "ablate": "haarbor.pruning",
+    "capture": "haarbor.capturing",
+    "load_pruned": "haarbor.pruning",
+    "open_run": "haarbor.store",
+}
 
 __all__ = [
     "AffinityError",
@@ -91,19 +102,24 @@ __all__ = [
     "HaarborError",
     "HaarborWarning",
     "HeadEntropy",
+    "HolderExponent",
     "L1Engine",
     "MarkovSpectrum",
     "NetworkEntropy",
     "Organization",
+    "Paraproduct",
     "PartitionTree",
     "PrunedTree",
+    "PruningError",
     "QuestionnaireSettings",
     "RankingStability",
     "SettingError",
     "ShapeError",
+    "SoftmaxInvariance",
     "StoreError",
     "TreeError",
     "__version__",
+    "ablate",
     "binary_tree",
     "build_tree",
     "capture",
@@ -119,14 +135,18 @@ __all__ = [
     "haar_system",
     "haar_transform",
     "head_entropy",
+    "holder_exponent",
     "inverse_haar_transform",
+    "load_pruned",
     "markov_spectrum",
     "network_entropy",
     "open_run",
     "organize",
+    "paraproduct",
     "partition_distance",
     "ranking_stability",
     "shared_folders",
+    "softmax_invariance",
     "sorted_coefficients",
     "tree_distances",
     "tree_emd",

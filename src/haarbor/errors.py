@@ -8,6 +8,7 @@ HaarborError
  ├─ AffinityError     (ValueError)    an affinity matrix breaks what a Markov chain needs
  ├─ EngineError       (RuntimeError)  the engine asked for cannot run here
  ├─ CaptureError      (RuntimeError)  a model's attention cannot be recorded as asked
+ ├─ PruningError      (RuntimeError)  heads of a model cannot be found, ablated or removed as asked
  └─ StoreError        (OSError)       a run on disk cannot be read or written
 
 HaarborWarning        (UserWarning)
@@ -24,6 +25,7 @@ __all__ = [
     "EngineError",
     "HaarborError",
     "HaarborWarning",
+    "PruningError",
     "SettingError",
     "ShapeError",
     "StoreError",
@@ -61,6 +63,10 @@ class EngineError(HaarborError, RuntimeError):
 
 class CaptureError(HaarborError, RuntimeError):
     """A model's attention cannot be recorded as asked."""
+
+
+class PruningError(HaarborError, RuntimeError):
+    """Heads of a model cannot be found, ablated or removed as asked."""
 
 
 class StoreError(HaarborError, OSError):

@@ -9,8 +9,12 @@ import typer
 from haarbor import __version__
 from haarbor.cli.capture import capture
 from haarbor.cli.demo import demo
+from haarbor.cli.figures import figures
 from haarbor.cli.info import info
+from haarbor.cli.invariance import invariance
 from haarbor.cli.organize import organize
+from haarbor.cli.prune import prune
+from haarbor.cli.report import report
 from haarbor.errors import HaarborError
 
 __all__ = ["app", "main"]
@@ -40,7 +44,7 @@ def _options(
     """Trees on the queries, keys and heads of a transformer's attention: organise, score, draw."""
 
 
-for command in (demo, capture, organize, info):
+for command in (demo, capture, organize, figures, invariance, report, prune, info):
     app.command()(command)
 
 

@@ -1,0 +1,113 @@
+"""What a damage curve must be held against: other trees, other rankings, other calibration data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from haarbor.array_types import FloatArray
+from haarbor.pruning.budgets import removal
+from haarbor.pruning.calibration_pass import CalibrationPass, calibration_pass
+from haarbor.pruning.damage_curves import RANDOM, measured_without
+from haarbor.pruning.metrics import Metric, measure
+from haarbor.pruning.model_batches import ModelBatch
+from haarbor.pruning.scores import needed_parts, pruning_scores, scores_named
+
+__all__ = ["ScoreControls", "score_controls"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreControls:
+    """A score at one share, varied in what should not matter, and in what should."""
+
+    name: str
+    within_layer: float
+    """Damage when the same share of every layer goes: the ranking without the depth of the heads."""
+    half_calibrations: tuple[float, float]
+    """Damage when score and refit come from one half of the calibration data only."""
+    agreement: float
+    """Spearman correlation between the scores from the two halves."""
+
+
+def score_controls(
+    model: torch.nn.Module,
+    found: CalibrationPass,
+    calibration: Sequence[ModelBatch],
+    evaluation: Sequence[ModelBatch],
+    scores: Collection[str],
+    *,
+    share: float,
+    metric: Metric,
+    replacement: str = "refit",
+    on_progress: Callable[[int, int | None], None] | None = None,
+) -> tuple[ScoreControls, ...]:
+    """Controls of some scores at one share of heads.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    found : CalibrationPass
+        Of all the calibration data.
+    calibration, evaluation : sequence of ModelBatch
+        At least two batches of calibration.
+    scores : collection of str
+        "random" is left out: it is a control itself.
+    share : float
+    metric : Metric
+    replacement : {"refit", "zero", "mean"}, default "refit"
+    on_progress : function of (steps done, steps in all), optional
+
+    Returns
+    -------
+    tuple of ScoreControls
+
+    Notes
+    -----
+    The controls for the trees of a tree score are scores themselves: "h400-random-tree" and
+    "h400-no-tree".
+    """
+    names = [name for name in scores if name != RANDOM]
+    parts = needed_parts(scores_named(names))
+    halves = [
+        calibration_pass(model, calibration[begin::2], parts=parts, metric=metric, sites=found.sites)
+        for begin in (0, 1)
+    ]
+    baseline = measure(model, evaluation, metric).value
+    sign = -1.0 if metric.higher_is_better else 1.0
+
+    def damage(values: FloatArray, calibrated: CalibrationPass, within: Any) -> float:
+        removed = removal(values, found.sites, share, within=within)
+        result = measured_without(model, removed, calibrated, evaluation, metric, replacement)
+        return sign * (result.value - baseline)
+
+    whole = pruning_scores(found, names)
+    by_half = [pruning_scores(half, names) for half in halves]
+    controls = []
+    for done, name in enumerate(names):
+        controls.append(
+            ScoreControls(
+                name=name,
+                within_layer=damage(whole[name], found, "layer"),
+                half_calibrations=(
+                    damage(by_half[0][name], halves[0], "network"),
+                    damage(by_half[1][name], halves[1], "network"),
+                ),
+                agreement=_spearman(by_half[0][name], by_half[1][name]),
+            )
+        )
+        if on_progress is not None:
+            on_progress(done + 1, len(names))
+    return tuple(controls)
+
+
+def _spearman(first: FloatArray, second: FloatArray) -> float:
+    from scipy.stats import rankdata
+
+    ranks = rankdata(first), rankdata(second)
+    if ranks[0].std() == 0 or ranks[1].std() == 0:
+        return float("nan")
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

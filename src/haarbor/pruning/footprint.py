@@ -1,0 +1,59 @@
+"""How large and how fast a network is."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+
+import torch
+
+from haarbor.pruning.model_batches import ModelBatch, forward
+from haarbor.pruning.prune_heads import n_parameters
+
+__all__ = ["Footprint", "footprints"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """Size of a network, and the time it takes."""
+
+    n_parameters: int
+    n_bytes: int
+    """Of its weights in memory."""
+    seconds: float
+    """Median time of a forward pass over one batch."""
+
+
+def footprints(
+    models: tuple[torch.nn.Module, ...], batch: ModelBatch, *, n_runs: int = 5
+) -> tuple[Footprint, ...]:
+    """Size and speed of several networks, measured in turns so that all meet the same machine.
+
+    Parameters
+    ----------
+    models : tuple of torch.nn.Module
+    batch : ModelBatch
+    n_runs : int, default 5
+        After one that is not counted.
+
+    Returns
+    -------
+    tuple of Footprint, one a network
+    """
+    times: list[list[float]] = [[] for _ in models]
+    with torch.no_grad():
+        for run in range(n_runs + 1):
+            for model, taken in zip(models, times, strict=True):
+                begin = time.perf_counter()
+                forward(model, batch)
+                if run:
+                    taken.append(time.perf_counter() - begin)
+    return tuple(
+        Footprint(
+            n_parameters=n_parameters(model),
+            n_bytes=sum(weight.numel() * weight.element_size() for weight in model.parameters()),
+            seconds=statistics.median(taken),
+        )
+        for model, taken in zip(models, times, strict=True)
+    )

@@ -1,0 +1,137 @@
+"""What the rest of a layer cannot make up for: heads removed one after another with the least left over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from haarbor.array_types import FloatArray, IntArray
+from haarbor.errors import SettingError
+from haarbor.pruning.head_sites import HeadSite, HeadSites
+from haarbor.pruning.layer_moments import LayerMoments
+from haarbor.pruning.output_norms import require_stream
+
+__all__ = ["Elimination", "leftover_elimination"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """Heads in the order in which they go."""
+
+    order: IntArray
+    """Shape (n_heads,): numbers of the heads."""
+    increases: FloatArray
+    """What is left over in addition when each of them goes, shape (n_heads,)."""
+
+    @property
+    def ranks(self) -> FloatArray:
+        """Place of each head in the order, shape (n_heads,)."""
+        places = np.empty(self.order.size)
+        places[self.order] = np.arange(self.order.size)
+        return places
+
+
+class _Layer:
+    """Backward elimination within one layer, in closed form."""
+
+    def __init__(self, covariance: FloatArray, weight: FloatArray, site: HeadSite, ridge: float) -> None:
+        self.site = site
+        width = covariance.shape[0]
+        strength = max(ridge * float(np.trace(covariance)) / width, np.finfo(np.float64).tiny)
+        self.inverse = np.linalg.inv(covariance + strength * np.eye(width))
+        self.weight = weight.copy()
+        self.kept = list(range(site.n_heads))
+        self.costs: dict[int, float] = {}
+        self._price()
+
+    def _price(self) -> None:
+        """What each head's removal would leave over after the others are refitted."""
+        self.costs = {}
+        for head in self.kept:
+            part = self.site.channels(head)
+            lost = self.weight[:, part]
+            solved = np.linalg.solve(self.inverse[part, part], lost.T)
+            self.costs[head] = max(float(np.sum(lost.T * solved)), 0.0)
+
+    def cheapest(self) -> tuple[float, int]:
+        return min((cost, head) for head, cost in self.costs.items())
+
+    def remove(self, head: int) -> None:
+        part = self.site.channels(head)
+        spread = np.linalg.solve(self.inverse[part, part], self.inverse[part, :])
+        self.weight -= self.weight[:, part] @ spread
+        self.inverse -= self.inverse[:, part] @ spread
+        self.kept.remove(head)
+        self._price()
+
+
+def leftover_elimination(
+    moments: Sequence[LayerMoments],
+    sites: HeadSites,
+    *,
+    relative: bool = True,
+    balance: float = 0.0,
+    ridge: float = 1e-3,
+) -> Elimination:
+    r"""Order in which heads can go when the rest of their layer is refitted after every removal.
+
+    The head goes first whose output the remaining heads of its layer can best give in its place, by
+    least squares on the calibration data: the block form of the optimal brain surgeon, with the
+    covariance of the heads' outputs for a Hessian. No gradient is needed, and one forward pass.
+
+    Parameters
+    ----------
+    moments : sequence of LayerMoments
+    sites : HeadSites
+    relative : bool, default True
+        Whether errors count relative to the residual stream at their token, which makes layers
+        comparable, or as they are, relative to the stream's mean energy.
+    balance : float, default 0
+        How layers are compared, between 0 and 1: errors are divided by the energy of the layer's whole
+        attention output to this power. With 0 only the residual stream is the measure, and layers
+        that write little are emptied first; with 1 every layer is measured by itself, and all are
+        emptied alike.
+    ridge : float, default 1e-3
+        Relative to the mean variance of a channel.
+
+    Returns
+    -------
+    Elimination
+
+    Notes
+    -----
+    With :math:`P` the inverse of the (regularised) covariance of the kept channels and :math:`W` the
+    refitted projection, removing the channels :math:`h` leaves over
+    :math:`\operatorname{tr}(W_h P_{hh}^{-1} W_h^\top)`; then :math:`W \leftarrow W - W_h P_{hh}^{-1} P_{h,:}`
+    and :math:`P \leftarrow P - P_{:,h} P_{hh}^{-1} P_{h,:}`. The last head of a layer is priced at what
+    is lost without it.
+    """
+    if not ridge >= 0:
+        raise SettingError(f"ridge must not be negative; found {ridge}.")
+    if not 0 <= balance <= 1:
+        raise SettingError(f"balance must be between 0 and 1; found {balance}.")
+    require_stream(moments)
+    layers = []
+    scales = []
+    for layer, site in zip(moments, sites.layers, strict=True):
+        covariance = layer.relative_covariance if relative else layer.covariance
+        layers.append(_Layer(covariance, layer.weight, site, ridge))
+        stream = 1.0 if relative else layer.stream_energy
+        energy = float(np.sum((layer.weight @ covariance) * layer.weight)) / stream
+        # A layer that writes nothing has nothing to lose, whatever it is divided by.
+        scales.append(stream * (energy**balance if energy > 0 else 1.0))
+    starts = np.concatenate([[0], np.cumsum([site.n_heads for site in sites.layers])])
+    order, increases = [], []
+    offers = {number: layer.cheapest() for number, layer in enumerate(layers)}
+    # A layer that is emptied last of all loses its last head after every other layer has one left.
+    while offers:
+        number = min(offers, key=lambda n: (len(layers[n].kept) == 1, offers[n][0] / scales[n], n))
+        cost, head = offers.pop(number)
+        order.append(int(starts[number]) + head)
+        increases.append(cost / scales[number])
+        layers[number].remove(head)
+        if layers[number].kept:
+            offers[number] = layers[number].cheapest()
+    return Elimination(np.array(order), np.array(increases))

@@ -1,0 +1,233 @@
+"""What is measured of a model: its loss on text, on hidden tokens, on images, or anything a user gives."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from haarbor.array_types import FloatArray, frozen
+from haarbor.errors import DataError, SettingError
+from haarbor.pruning.model_batches import ModelBatch, forward
+
+__all__ = ["METRICS", "Measurement", "Metric", "masked_token_loss", "measure", "metric_named"]
+
+Measure = Callable[[torch.nn.Module, ModelBatch], Any]
+"""Gives a number, or a pair of the sum of some numbers and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A quality of a model on data; smaller is better unless it says otherwise.
+
+    A function of (model, batch) plugs in: ``Metric("my metric", function)``. It gives a number, or a
+    pair (sum, count) where batches weigh differently.
+    """
+
+    name: str
+    function: Measure
+    higher_is_better: bool = False
+
+    def total(self, model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+        """Sum over the batch, with its gradient, and what it is to be divided by."""
+        found = self.function(model, batch)
+        value, count = found if isinstance(found, tuple) else (found, 1.0)
+        tensor = torch.as_tensor(value)
+        if tensor.numel() != 1:
+            raise DataError(
+                f"the metric {self.name!r} must give one number; found shape {tuple(tensor.shape)}."
+            )
+        return tensor.reshape(()), float(count)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Measurement:
+    """A metric on some batches."""
+
+    totals: FloatArray
+    """Sum over each batch, shape (n_batches,)."""
+    counts: FloatArray
+    """What each sum is divided by, shape (n_batches,)."""
+
+    @property
+    def value(self) -> float:
+        """Mean over all batches."""
+        return float(self.totals.sum() / self.counts.sum())
+
+    @property
+    def each(self) -> FloatArray:
+        """Mean of each batch, shape (n_batches,)."""
+        means: FloatArray = self.totals / self.counts
+        return means
+
+    def over(self, batches: Sequence[int] | slice) -> float:
+        """Mean over some of the batches."""
+        index: Any = batches if isinstance(batches, slice) else list(batches)
+        return float(self.totals[index].sum() / self.counts[index].sum())
+
+
+def measure(model: torch.nn.Module, batches: Sequence[ModelBatch], metric: Metric) -> Measurement:
+    """A metric of a model on some batches, without gradients.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    batches : sequence of ModelBatch
+    metric : Metric
+
+    Returns
+    -------
+    Measurement
+
+    Raises
+    ------
+    DataError
+        If there is nothing to measure in a batch.
+    """
+    totals, counts = [], []
+    with torch.no_grad():
+        for number, batch in enumerate(batches):
+            total, count = metric.total(model, batch)
+            if not count > 0:
+                raise DataError(
+                    f"batch {number} must hold something to measure {metric.name!r} on; it has none."
+                )
+            totals.append(float(total))
+            counts.append(count)
+    return Measurement(totals=frozen(np.array(totals)), counts=frozen(np.array(counts)))
+
+
+def logits_of(output: Any) -> torch.Tensor:
+    """Scores in what a model answers: a tensor, an output with logits, or the first of several."""
+    for found in (output, getattr(output, "logits", None)):
+        if isinstance(found, torch.Tensor):
+            return found
+    if isinstance(output, tuple | list) and output and isinstance(output[0], torch.Tensor):
+        return output[0]
+    raise DataError(
+        f"the model must answer with logits to measure its loss; {type(output).__name__} has none. Load it "
+        "with its task, or pass a metric of your own."
+    )
+
+
+def _precise(logits: torch.Tensor) -> torch.Tensor:
+    """Scores in float32 at least: a loss in half precision would be rounded away."""
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
+def _language_model_loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+    tokens = batch.tokens
+    if tokens is None:
+        raise DataError("the language-model loss needs token ids; the batch has none.")
+    logits = logits_of(forward(model, batch))
+    targets = tokens[:, 1:].to(logits.device)
+    scored = torch.ones_like(targets, dtype=torch.bool)
+    if batch.valid is not None and batch.valid.shape == tokens.shape:
+        scored = (batch.valid[:, 1:] & batch.valid[:, :-1]).to(logits.device)
+    losses = functional.cross_entropy(_precise(logits[:, :-1][scored]), targets[scored], reduction="sum")
+    return losses, float(scored.sum())
+
+
+def masked_token_loss(
+    mask_id: int, *, share: float = 0.15, seed: int = 0, kept: Sequence[int] = ()
+) -> Metric:
+    """Loss of a masked language model at hidden tokens, the same ones every time.
+
+    Parameters
+    ----------
+    mask_id : int
+        The token that hides others.
+    share : float, default 0.15
+        Of the tokens that are hidden; at least one a sample.
+    seed : int, default 0
+        Which tokens of a sample are hidden follows from the seed and the sample alone.
+    kept : sequence of int
+        Tokens that are never hidden, such as the special ones.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    SettingError
+        If the share is not between 0 and 1.
+    """
+    if not 0 < share <= 1:
+        raise SettingError(f"share must be above 0 and at most 1; found {share}.")
+
+    def loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+        tokens = batch.tokens
+        if tokens is None:
+            raise DataError("the loss at hidden tokens needs token ids; the batch has none.")
+        valid = batch.valid if batch.valid is not None else torch.ones_like(tokens, dtype=torch.bool)
+        hidden = torch.zeros_like(tokens, dtype=torch.bool)
+        for row in range(tokens.shape[0]):
+            ids = tokens[row].cpu().numpy()
+            allowed = np.flatnonzero(valid[row].cpu().numpy() & ~np.isin(ids, [*kept, mask_id]))
+            digest = hashlib.sha256(ids.tobytes() + str(seed).encode()).digest()
+            rng = np.random.default_rng(list(digest))
+            n_hidden = min(allowed.size, max(1, round(share * allowed.size)))
+            hidden[row, torch.as_tensor(rng.choice(allowed, n_hidden, replace=False), dtype=torch.long)] = (
+                True
+            )
+        name = next(name for name, value in batch.inputs.items() if value is tokens)
+        shown = ModelBatch(
+            inputs={**batch.inputs, name: tokens.masked_fill(hidden, mask_id)}, labels=batch.labels
+        )
+        logits = logits_of(forward(model, shown))
+        hidden = hidden.to(logits.device)
+        answers = tokens.to(logits.device)[hidden]
+        losses = functional.cross_entropy(_precise(logits[hidden]), answers, reduction="sum")
+        return losses, float(answers.numel())
+
+    return Metric("masked-loss", loss)
+
+
+def _labelled(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, torch.Tensor]:
+    if batch.labels is None:
+        raise DataError("a classification needs labels; the batches have none. Add a 'labels' entry to each.")
+    logits = logits_of(forward(model, batch))
+    return _precise(logits), batch.labels.to(logits.device)
+
+
+def _classification_loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+    logits, labels = _labelled(model, batch)
+    return functional.cross_entropy(logits, labels, reduction="sum"), float(labels.numel())
+
+
+def _accuracy(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+    logits, labels = _labelled(model, batch)
+    return (logits.argmax(dim=-1) == labels).sum().float(), float(labels.numel())
+
+
+METRICS = {
+    "loss": Metric("loss", _language_model_loss),
+    "classification-loss": Metric("classification-loss", _classification_loss),
+    "accuracy": Metric("accuracy", _accuracy, higher_is_better=True),
+}
+"""Metrics by name; :func:`masked_token_loss` needs to know the token that hides others."""
+
+
+def metric_named(metric: str | Metric | Measure) -> Metric:
+    """Metric of a name, or made of a function of (model, batch).
+
+    Raises
+    ------
+    SettingError
+        If there is none of this name.
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if callable(metric):
+        return Metric(getattr(metric, "__name__", "metric"), metric)
+    if metric not in METRICS:
+        raise SettingError(
+            f"metric must be one of {', '.join(METRICS)}, a Metric or a function; found {metric!r}."
+        )
+    return METRICS[metric]

@@ -1,0 +1,200 @@
+"""Inputs of a model as it is measured: batches of any size, with labels kept apart."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from haarbor.array_types import AnyArray, IntArray
+from haarbor.capturing.inputs import Sample
+from haarbor.errors import DataError
+
+__all__ = ["ModelBatch", "forward", "is_huggingface", "model_batches", "require_disjoint"]
+
+_RUN = 48
+"""Tokens that two texts must have in common, one after the other, to be compared."""
+_REPEATED = 0.25
+"""Share of such runs that a text may have in common with others, as quotations and tables have."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ModelBatch:
+    """Arguments of a model's forward with a batch axis in front, and what it should answer."""
+
+    inputs: Mapping[str, torch.Tensor]
+    """By name; the name is empty for a tensor that is the first argument."""
+    labels: torch.Tensor | None
+    """As the metric wants them; None where it needs none."""
+
+    def __len__(self) -> int:
+        """Samples in the batch."""
+        return int(next(iter(self.inputs.values())).shape[0])
+
+    @property
+    def tokens(self) -> torch.Tensor | None:
+        """Token ids, shape (batch, token); None if the model takes something else."""
+        for name in ("decoder_input_ids", "input_ids", ""):
+            value = self.inputs.get(name)
+            if value is not None and value.dim() == 2 and not value.is_floating_point():
+                return value
+        return None
+
+    @property
+    def valid(self) -> torch.Tensor | None:
+        """True where a token is not padding, shape (batch, token); None where there is no padding mask."""
+        for name in ("decoder_attention_mask", "attention_mask"):
+            value = self.inputs.get(name)
+            if value is not None and value.dim() == 2:
+                return value.bool()
+        return None
+
+    def arrays(self) -> Iterator[AnyArray]:
+        """The main input of each sample: token ids without padding, or pixels and the like."""
+        main = self.tokens
+        if main is None:
+            main = max(self.inputs.values(), key=lambda value: value.numel())
+        valid = self.valid if main.dim() == 2 and self.valid is not None else None
+        for row in range(main.shape[0]):
+            array = main[row].detach().cpu().numpy()
+            yield array if valid is None or valid.shape != main.shape else array[valid[row].cpu().numpy()]
+
+
+def model_batches(batches: Any) -> tuple[ModelBatch, ...]:
+    """Batches in one form.
+
+    Parameters
+    ----------
+    batches : iterable
+        Samples, dictionaries of model inputs (a "labels" entry is kept apart), or tensors for the
+        first argument of the model; or a single one of these.
+
+    Returns
+    -------
+    tuple of ModelBatch
+
+    Raises
+    ------
+    DataError
+        If there are none, or one has no batch axis.
+
+    Examples
+    --------
+    >>> batches = model_batches({"input_ids": torch.arange(6).view(2, 3), "labels": torch.tensor([0, 1])})
+    >>> len(batches), len(batches[0]), batches[0].labels.tolist()
+    (1, 2, [0, 1])
+    """
+    if isinstance(batches, torch.Tensor | np.ndarray | Mapping | Sample | ModelBatch):
+        batches = [batches]
+    found = tuple(_batch(batch) for batch in batches)
+    if not found:
+        raise DataError("there must be at least one batch; found none.")
+    return found
+
+
+def _batch(batch: Any) -> ModelBatch:
+    if isinstance(batch, ModelBatch):
+        return batch
+    inputs: Mapping[str, Any]
+    if isinstance(batch, Sample):
+        inputs = batch.inputs
+    elif isinstance(batch, Mapping):
+        inputs = batch
+    else:
+        inputs = {"": batch}
+    tensors = {str(name): torch.as_tensor(value) for name, value in inputs.items()}
+    labels = tensors.pop("labels", None)
+    sizes = {name: tuple(value.shape[:1]) for name, value in tensors.items()}
+    if labels is not None:
+        sizes["labels"] = tuple(labels.shape[:1])
+    if not tensors or len(set(sizes.values())) != 1 or () in sizes.values():
+        raise DataError(f"the tensors of a batch must have one batch axis in front; found {sizes}.")
+    return ModelBatch(inputs=tensors, labels=labels)
+
+
+def forward(model: torch.nn.Module, batch: ModelBatch) -> Any:
+    """What the model answers to a batch, on the device and in the precision of its weights."""
+    weight = next(model.parameters(), torch.zeros(1))
+    inputs = {
+        name: value.to(weight.device, weight.dtype) if value.is_floating_point() else value.to(weight.device)
+        for name, value in batch.inputs.items()
+    }
+    options: dict[str, Any] = {}
+    if is_huggingface(model) and getattr(getattr(model, "config", None), "use_cache", None) is not None:
+        options["use_cache"] = False
+    if "" in inputs:
+        return model(inputs[""], **options)
+    return model(**inputs, **options)
+
+
+def is_huggingface(model: torch.nn.Module) -> bool:
+    """Whether a model is one of transformers."""
+    return any(cls.__module__.startswith("transformers.") for cls in type(model).__mro__)
+
+
+def require_disjoint(calibration: Iterable[ModelBatch], evaluation: Iterable[ModelBatch]) -> None:
+    """Raise unless what is measured on is new to what was fitted.
+
+    Samples are compared by digests: no sample may be in both, and no text may have more than a
+    quarter of its runs of 48 tokens in common with the other, wherever they stand (runs of hardly
+    any different tokens, such as padding, do not count; texts quote each other now and then).
+
+    Parameters
+    ----------
+    calibration, evaluation : iterable of ModelBatch
+
+    Raises
+    ------
+    DataError
+        If they overlap.
+
+    Examples
+    --------
+    >>> one, two = torch.arange(64)[None], torch.arange(30, 94)[None]
+    >>> require_disjoint(model_batches(one), model_batches(two))
+    >>> require_disjoint(model_batches(one), model_batches(one))
+    Traceback (most recent call last):
+    ...
+    haarbor.errors.DataError: calibration and evaluation data must not overlap; sample 0 of the evaluation \
+is among the calibration samples. Take other samples for one of them.
+    """
+    known_samples: set[bytes] = set()
+    known_runs: set[bytes] = set()
+    for batch in calibration:
+        for array in batch.arrays():
+            known_samples.add(_digest(array))
+            known_runs.update(_runs(array))
+    number = 0
+    for batch in evaluation:
+        for array in batch.arrays():
+            runs = list(_runs(array))
+            share = sum(run in known_runs for run in runs) / max(len(runs), 1)
+            if _digest(array) in known_samples:
+                raise _overlap(number, "is among the calibration samples")
+            if share > _REPEATED:
+                raise _overlap(number, f"has {100 * share:.0f} % of its text in common with them")
+            number += 1
+
+
+def _overlap(number: int, what: str) -> DataError:
+    return DataError(
+        f"calibration and evaluation data must not overlap; sample {number} of the evaluation {what}. Take "
+        "other samples for one of them."
+    )
+
+
+def _digest(array: AnyArray) -> bytes:
+    return hashlib.sha256(f"{array.shape}{array.dtype}".encode() + array.tobytes()).digest()
+
+
+def _runs(array: AnyArray) -> Iterator[bytes]:
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or array.size < _RUN:
+        return
+    runs: IntArray = np.lib.stride_tricks.sliding_window_view(array, _RUN)
+    for run in runs:
+        if np.unique(run).size > _RUN // 4:
+            yield hashlib.blake2b(run.tobytes(), digest_size=16).digest()

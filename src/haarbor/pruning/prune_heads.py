@@ -1,0 +1,144 @@
+"""A smaller network: heads removed for good, checked against the network with the heads masked."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from haarbor.array_types import BoolArray, FloatArray
+from haarbor.errors import PruningError
+from haarbor.pruning.compensation import Compensation, compensated
+from haarbor.pruning.head_gates import removed_heads
+from haarbor.pruning.head_sites import Heads, HeadSites
+from haarbor.pruning.layer_moments import projection_bias, projection_weight
+from haarbor.pruning.metrics import logits_of
+from haarbor.pruning.model_batches import ModelBatch, forward
+from haarbor.pruning.smaller_attention import shrink_layer
+
+__all__ = ["largest_difference", "n_parameters", "prune_heads"]
+
+_TOLERANCE = 1e-5
+
+
+def prune_heads(
+    model: torch.nn.Module,
+    sites: HeadSites,
+    heads: Heads,
+    *,
+    batch: ModelBatch,
+    compensation: Compensation | None = None,
+    means: Sequence[npt.ArrayLike] | None = None,
+) -> torch.nn.Module:
+    """Copy of a model without some of its heads: smaller projections, the same outputs as when masked.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Left as it is.
+    sites : HeadSites
+    heads : pairs (layer, head), numbers of heads, or bool array
+        Every layer keeps at least one. A key-value head goes when all its query heads go.
+    batch : ModelBatch
+        On which the smaller model is compared with the masked one.
+    compensation : Compensation, optional
+        Refitted projections for the same heads.
+    means : sequence of array_like, one (width,) a layer, optional
+        Mean outputs of the heads, folded into the bias in place of the removed ones.
+
+    Returns
+    -------
+    torch.nn.Module
+
+    Raises
+    ------
+    PruningError
+        If the layout of the network is not known, layers share their weights, a layer would lose all
+        heads, or the smaller model does not compute what the masked one does.
+    """
+    removed = sites.mask(heads)
+    if sites.shares_weights:
+        raise PruningError(
+            f"the layers of {type(model).__name__} share their weights, so a head cannot go in one of them "
+            "alone. Heads can still be removed by a mask."
+        )
+    if compensation is not None and not np.array_equal(compensation.removed, removed):
+        raise PruningError("the compensation must be for the heads that are removed; it is for others.")
+    smaller = copy.deepcopy(model)
+    shrink(smaller, sites, removed, compensation=compensation, means=means)
+    masked: AbstractContextManager[None] = (
+        removed_heads(model, sites, removed, means=means)
+        if compensation is None
+        else compensated(model, sites, compensation)
+    )
+    difference = largest_difference(model, masked, smaller, batch)
+    if not difference <= _TOLERANCE:
+        raise PruningError(
+            f"the smaller {type(model).__name__} must compute what the masked one does; they differ by "
+            f"{difference:.1e} of the largest output. Its heads can still be removed by a mask."
+        )
+    return smaller
+
+
+def shrink(
+    model: torch.nn.Module,
+    sites: HeadSites,
+    removed: BoolArray,
+    *,
+    compensation: Compensation | None = None,
+    means: Sequence[npt.ArrayLike] | None = None,
+) -> None:
+    """Make every layer that loses heads smaller, in place."""
+    for number, (site, gone) in enumerate(zip(sites.layers, sites.by_layer(removed), strict=True)):
+        if not gone.size:
+            continue
+        old: Any = model.get_submodule(site.projection)
+        weight, bias = projection_weight(old), projection_bias(old)
+        has_bias = old.bias is not None
+        fit = None if compensation is None else compensation.fits[number]
+        if fit is not None:
+            weight, bias, has_bias = fit.weight, fit.bias, True
+        elif means is not None:
+            mean: FloatArray = np.zeros(site.width)
+            for head in gone.tolist():
+                mean[site.channels(head)] = np.asarray(means[number])[site.channels(head)]
+            bias, has_bias = bias + weight @ mean, True
+        shrink_layer(model, site, gone, weight, bias if has_bias else None)
+
+
+def largest_difference(
+    model: torch.nn.Module, masked: AbstractContextManager[None], smaller: torch.nn.Module, batch: ModelBatch
+) -> float:
+    """Largest difference of outputs, relative to the largest output (or to 1 if that is larger)."""
+    with torch.no_grad():
+        with masked:
+            expected = first_tensor(forward(model, batch))
+        try:
+            found = first_tensor(forward(smaller, batch))
+        except (RuntimeError, ValueError, TypeError, AttributeError) as error:
+            raise PruningError(
+                f"{type(model).__name__} does not run with fewer heads: {str(error).splitlines()[0]}. Its "
+                "heads can still be removed by a mask."
+            ) from error
+    if expected.shape != found.shape:
+        return float("inf")
+    scale = max(1.0, float(expected.abs().max()))
+    return float((expected - found).abs().max()) / scale
+
+
+def first_tensor(output: Any) -> torch.Tensor:
+    """Logits of a model's answer, or its hidden states where it has no task."""
+    hidden = getattr(output, "last_hidden_state", None)
+    if isinstance(hidden, torch.Tensor):
+        return hidden
+    return logits_of(output)
+
+
+def n_parameters(model: torch.nn.Module) -> int:
+    """Number of weights."""
+    return sum(weight.numel() for weight in model.parameters())

@@ -1,0 +1,199 @@
+"""Scores of heads by which they are removed, lowest first; users add their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray, frozen
+from haarbor.errors import DataError, SettingError
+from haarbor.pruning.calibration_pass import CalibrationPass, Part
+from haarbor.pruning.leftover import leftover_elimination
+from haarbor.pruning.output_norms import output_norms, relative_output_norms
+from haarbor.pruning.redundancy import folder_ranks, redundancy_ranks
+
+__all__ = ["SCORES", "Score", "needed_parts", "pruning_scores", "register_score", "scores_named"]
+
+ScoreFunction = Callable[[CalibrationPass], npt.ArrayLike]
+"""Gives one number a head; the lowest goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A way to say which heads can go."""
+
+    name: str
+    meaning: str
+    """What goes first, in a line."""
+    function: ScoreFunction
+    needs: frozenset[Part] = frozenset()
+    """What the calibration pass must gather beyond the moments."""
+    control: bool = False
+    """Whether it is there to be compared with, and never recommended."""
+
+    @property
+    def gradient_free(self) -> bool:
+        """Whether one forward pass is enough."""
+        return "gradients" not in self.needs
+
+
+SCORES: dict[str, Score] = {}
+"""All scores by name."""
+
+
+def register_score(
+    name: str,
+    function: ScoreFunction,
+    *,
+    meaning: str = "",
+    needs: Iterable[Part] = (),
+    control: bool = False,
+) -> Score:
+    """Add a score; it can be asked for by its name from then on.
+
+    Parameters
+    ----------
+    name : str
+    function : function of CalibrationPass
+        Gives one number a head; the lowest goes first.
+    meaning : str
+        What goes first, in a line.
+    needs : iterable of {"attention", "gradients"}
+        What of the pass it reads beyond the moments.
+    control : bool, default False
+        Whether it is there to be compared with, and never recommended.
+
+    Returns
+    -------
+    Score
+
+    Raises
+    ------
+    SettingError
+        If there is a score of this name.
+
+    Examples
+    --------
+    >>> score = register_score("late-first", lambda found: -found.sites.layer_of_head)
+    >>> SCORES.pop("late-first").name
+    'late-first'
+    """
+    if name in SCORES:
+        raise SettingError(f"there is a score {name!r} already; choose another name.")
+    SCORES[name] = Score(name, meaning, function, frozenset(needs), control)
+    return SCORES[name]
+
+
+def scores_named(names: Iterable[str]) -> tuple[Score, ...]:
+    """Scores of these names.
+
+    Raises
+    ------
+    SettingError
+        If there is none of a name.
+    """
+    found = []
+    for name in names:
+        if name not in SCORES:
+            raise SettingError(f"a score must be one of {', '.join(sorted(SCORES))}; found {name!r}.")
+        found.append(SCORES[name])
+    return tuple(found)
+
+
+def needed_parts(scores: Iterable[Score]) -> frozenset[Part]:
+    """What a calibration pass must gather for these scores."""
+    return frozenset[Part]().union(*(score.needs for score in scores))
+
+
+def pruning_scores(found: CalibrationPass, names: Collection[str]) -> dict[str, FloatArray]:
+    """Scores of all heads.
+
+    Parameters
+    ----------
+    found : CalibrationPass
+    names : collection of str
+
+    Returns
+    -------
+    dict of name to ndarray, shape (n_heads,)
+
+    Raises
+    ------
+    SettingError
+        If there is no score of a name.
+    PruningError
+        If the pass did not gather what a score needs.
+    DataError
+        If a score does not give one number a head.
+    """
+    values = {}
+    for score in scores_named(names):
+        array: FloatArray = np.array(score.function(found), dtype=np.float64)
+        if array.shape != (found.sites.n_heads,) or not np.isfinite(array).all():
+            raise DataError(
+                f"the score {score.name!r} must give one finite number a head, {found.sites.n_heads}; found "
+                f"shape {array.shape}, {int(np.isfinite(array).sum())} finite."
+            )
+        values[score.name] = frozen(array)
+    return values
+
+
+def _relative_norms(found: CalibrationPass) -> FloatArray:
+    return relative_output_norms(found.moments, found.sites)
+
+
+def _add(name: str, meaning: str, function: ScoreFunction, *needs: Part) -> None:
+    register_score(name, function, meaning=meaning, needs=needs, control=meaning.startswith("control"))
+
+
+_add("leftover", "heads whose output the rest of their layer can give instead, without a backward pass",
+     lambda found: leftover_elimination(found.moments, found.sites).ranks)  # fmt: skip
+_add("leftover-balanced", "the same, layers compared by the stream and by their own attention output",
+     lambda found: leftover_elimination(found.moments, found.sites, balance=0.5).ranks)  # fmt: skip
+_add("leftover-layer", "the same, every layer measured by its own attention output",
+     lambda found: leftover_elimination(found.moments, found.sites, balance=1.0).ranks)  # fmt: skip
+_add(
+    "relative-norm", "heads that write little, relative to the residual stream at each token", _relative_norms
+)
+_add("relative-norm-mean", "the same, mean output relative to the mean stream",
+     lambda found: relative_output_norms(found.moments, found.sites, per_token=False))  # fmt: skip
+_add("norm", "heads that write little", lambda found: output_norms(found.moments, found.sites))
+_add("gradient", "heads with small |d loss / d gate| (Michel et al.)",
+     lambda found: np.abs(found.gradients).mean(axis=0), "gradients")  # fmt: skip
+_add("taylor", "heads whose removal lowers the loss to first order",
+     lambda found: -found.gradients.mean(axis=0), "gradients")  # fmt: skip
+_add("fisher", "heads with small mean squared d loss / d gate",
+     lambda found: np.square(found.gradients).mean(axis=0), "gradients")  # fmt: skip
+_add("h400", "heads of low Haar entropy, as the paper suggests",
+     lambda found: found.attention.entropy, "attention")  # fmt: skip
+_add("h400-high", "heads of high Haar entropy", lambda found: -found.attention.entropy, "attention")
+_add("h400-normalised", "heads of low Haar entropy for their norm",
+     lambda found: found.attention.normalised_entropy, "attention")  # fmt: skip
+_add("h400-mean-removed", "heads of low Haar entropy beyond their mean",
+     lambda found: found.attention.mean_removed_entropy, "attention")  # fmt: skip
+_add("l1-all-scales", "heads of low l1 Haar norm over all scales",
+     lambda found: found.attention.all_scales, "attention")  # fmt: skip
+_add("l1-fine-scales", "heads of low l1 Haar norm outside the coarsest functions",
+     lambda found: found.attention.fine_scales, "attention")  # fmt: skip
+_add("h400-random-tree", "control: Haar entropy on random trees",
+     lambda found: found.attention.random_tree_entropy, "attention")  # fmt: skip
+_add("h400-no-tree", "control: Haar entropy on tokens in their own order",
+     lambda found: found.attention.no_tree_entropy, "attention")  # fmt: skip
+_add(
+    "attention-entropy",
+    "heads that attend sharply",
+    lambda found: found.attention.attention_entropy,
+    "attention",
+)
+_add("attention-entropy-high", "heads that attend diffusely",
+     lambda found: -found.attention.attention_entropy, "attention")  # fmt: skip
+_add("output-haar", "heads whose output is small in l1 on the query tree",
+     lambda found: found.attention.output_haar_norm, "attention")  # fmt: skip
+_add("redundancy", "heads close to one that stays, times what they write relative to the stream",
+     lambda found: redundancy_ranks(found.attention.distances, _relative_norms(found)),
+     "attention")  # fmt: skip
+_add("folders", "heads that are not the largest of their folder of the head tree",
+     lambda found: folder_ranks(found.attention.distances, _relative_norms(found)), "attention")  # fmt: skip

@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.pruning.test_damage_curves import made_curves
+
+from haarbor.errors import SettingError
+from haarbor.plots import damage_figure
+
+
+def test_every_score_has_a_line_with_its_values_and_errors():
+    damage = np.array([[[0.1, 0.3], [0.5, 0.9]]])
+    curves = made_curves({"norm": damage, "random": np.concatenate([damage, damage + 1, damage + 2])})
+    figure = damage_figure(curves, share=0.2, title="Heads $1")
+    (axes,) = figure.axes
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels == ["norm", "random (3 seeds)"]
+    lines = {bar.get_label(): bar for bar in axes.containers}
+    np.testing.assert_allclose(lines["norm"][0].get_ydata(), [2.2, 2.7])
+    np.testing.assert_allclose(lines["norm"][0].get_xdata(), [0.1, 0.2], atol=0.002)
+    low, high = lines["norm"][2][0].get_segments()[0][:, 1]
+    assert (high - low) / 2 == pytest.approx(curves.standard_error("norm")[0])
+    assert "lower is better" in axes.get_ylabel()
+    assert "replaced by zero" in axes.get_title(loc="left")
+
+
+def test_a_single_share_is_drawn_with_room_around_it():
+    (axes,) = damage_figure(made_curves({"norm": np.ones((1, 1, 3))})).axes
+    assert axes.get_xlim() == pytest.approx((0.07, 0.13))
+
+
+def test_there_must_be_a_curve():
+    curves = made_curves({"norm": np.ones((1, 1, 3))})
+    curves.curves.clear()
+    with pytest.raises(SettingError, match="there must be a curve"):
+        damage_figure(curves)

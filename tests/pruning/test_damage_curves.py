@@ -1,0 +1,225 @@
+import numpy as np
+import pytest
+
+from haarbor.errors import DataError, SettingError
+from haarbor.pruning import (
+    DamageCurves,
+    ScoreCurve,
+    calibration_pass,
+    compensate,
+    compensated,
+    damage_curves,
+    footprints,
+    n_parameters,
+    prune_heads,
+    pruning_scores,
+    pruning_study,
+    recommendation,
+    removal,
+    removed_heads,
+    score_controls,
+    score_names,
+)
+from haarbor.pruning.metrics import METRICS, Measurement, measure
+from haarbor.pruning.scores import SCORES
+from tests.pruning.small_networks import batches, network
+
+CALIBRATION = batches("llama", 4, seed=11, size=1)
+EVALUATION = batches("llama", 4, seed=12, size=1)
+LOSS = METRICS["loss"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return calibration_pass(network("llama"), CALIBRATION, parts={"gradients"})
+
+
+@pytest.mark.parametrize("replacement", ["zero", "mean", "refit"])
+def test_curves_are_ablations_of_the_lowest_scores(found, replacement):
+    model = network("llama")
+    curves = damage_curves(
+        model, found, EVALUATION, ["gradient", "norm"], shares=[0.25, 0.5], replacement=replacement
+    )
+    removed = removal(pruning_scores(found, ["norm"])["norm"], found.sites, 0.5)
+    if replacement == "refit":
+        around = compensated(model, found.sites, compensate(model, found.sites, removed, CALIBRATION))
+    else:
+        means = found.means if replacement == "mean" else None
+        around = removed_heads(model, found.sites, removed, means=means)
+    with around:
+        expected = measure(model, EVALUATION, LOSS)
+    whole = measure(model, EVALUATION, LOSS)
+    assert curves.value("norm")[1] == pytest.approx(expected.value, rel=1e-6)
+    np.testing.assert_allclose(curves.curves["norm"].damage[0, 1], expected.each - whole.each, atol=1e-6)
+    np.testing.assert_array_equal(curves.curves["norm"].removed[0, 1], removed)
+
+
+def test_chance_has_a_run_for_every_seed(found):
+    curves = damage_curves(network("llama"), found, EVALUATION, ["random"], shares=[0.3], n_seeds=6)
+    assert curves.curves["random"].damage.shape == (6, 1, 4)
+    assert np.unique(curves.curves["random"].removed[:, 0], axis=0).shape[0] > 3
+
+
+def test_errors_come_from_batches_and_from_seeds():
+    damage = np.array([[[1.0, 3.0]], [[3.0, 5.0]]])
+    curves = made_curves({"random": damage})
+    assert curves.damage("random").tolist() == [3.0]
+    # Over batches: means 2 and 4, variance 2 / 2; over seeds: means 2 and 4, variance 2 / 2.
+    assert curves.standard_error("random").tolist() == [2**0.5]
+    assert made_curves({"norm": damage[:1]}).standard_error("norm").tolist() == [1.0]
+
+
+def test_batches_weigh_by_their_counts():
+    curves = made_curves({"norm": np.array([[[1.0, 3.0]]])}, counts=[3.0, 1.0])
+    assert curves.damage("norm").tolist() == [1.5]
+    assert curves.damage("norm", slice(1, None)).tolist() == [3.0]
+
+
+def made_curves(damages, counts=None, higher=False):
+    n_batches = next(iter(damages.values())).shape[2]
+    counts = np.ones(n_batches) if counts is None else np.array(counts)
+    n_shares = next(iter(damages.values())).shape[1]
+    return DamageCurves(
+        shares=np.arange(1, n_shares + 1) / 10,
+        curves={
+            name: ScoreCurve(name=name, damage=damage, removed=np.zeros((*damage.shape[:2], 5), bool))
+            for name, damage in damages.items()
+        },
+        baseline=Measurement(totals=2.0 * counts, counts=counts),
+        metric="loss",
+        higher_is_better=higher,
+        within="network",
+        replacement="zero",
+    )
+
+
+def test_a_metric_that_should_be_high_falls_with_damage():
+    assert made_curves({"norm": np.full((1, 1, 2), 0.5)}, higher=True).value("norm").tolist() == [1.5]
+    assert made_curves({"norm": np.full((1, 1, 2), 0.5)}).value("norm").tolist() == [2.5]
+
+
+def test_the_best_score_is_chosen_on_even_batches_and_reported_on_odd_ones(rng):
+    noise = rng.normal(scale=0.01, size=(1, 1, 8))
+    lucky = 1.0 + noise
+    lucky[..., ::2] -= 0.9
+    found = recommendation(made_curves({"steady": 0.5 + noise, "lucky": lucky}), 0.1)
+    assert found.score == "lucky"
+    assert found.damage == pytest.approx(1.0, abs=0.05)
+    assert found.equals == ("steady",)
+    assert found.n_compared == 1
+    assert "cannot be told apart from steady" in found.sentence
+
+
+def test_a_clear_winner_is_said_to_be_one(rng):
+    damages = {
+        name: level + rng.normal(scale=0.01, size=(1, 1, 8)) for name, level in (("a", 0.1), ("b", 0.5))
+    }
+    damages["random"] = 0.9 + rng.normal(scale=0.01, size=(5, 1, 8))
+    found = recommendation(made_curves(damages), 0.1)
+    assert (found.score, found.equals, found.n_compared) == ("a", (), 2)
+    assert "better than every other score" in found.sentence
+
+
+def test_many_comparisons_ask_for_more(rng):
+    """A difference that a single test would find is not enough among many."""
+    own = np.zeros((1, 1, 8))
+    close = (0.1 + 0.12 * np.array([1, -1, 1, -1, 1, -1, 1, -1]))[None, None]
+    far = {f"far{number}": np.full((1, 1, 8), 5.0 + number) for number in range(12)}
+    assert recommendation(made_curves({"own": own, "close": close}), 0.1).equals == ()
+    assert recommendation(made_curves({"own": own, "close": close, **far}), 0.1).equals == ("close",)
+
+
+def test_controls_are_never_recommended(rng):
+    noise = rng.normal(scale=0.01, size=(1, 1, 8))
+    found = recommendation(made_curves({"h400": 0.5 + noise, "h400-random-tree": noise}), 0.1)
+    assert (found.score, found.equals) == ("h400", ("h400-random-tree",))
+
+
+def test_a_recommendation_needs_batches_and_scores():
+    with pytest.raises(SettingError, match="at least 4 evaluation batches; found 2"):
+        recommendation(made_curves({"norm": np.ones((1, 1, 2))}), 0.1)
+    with pytest.raises(SettingError, match="a score besides chance"):
+        recommendation(made_curves({"random": np.ones((1, 1, 4))}), 0.1)
+    with pytest.raises(SettingError, match="the share must be one of"):
+        recommendation(made_curves({"norm": np.ones((1, 1, 4))}), 0.2)
+
+
+def test_reliability_is_that_of_the_halves(rng):
+    level = np.linspace(0, 1, 6)[None, :, None]
+    steady = made_curves({"norm": level + np.zeros((1, 6, 4))})
+    assert steady.reliability == pytest.approx(1.0)
+    noisy = made_curves({"norm": rng.normal(size=(1, 6, 4))})
+    assert noisy.reliability < 0.9
+
+
+def test_controls_vary_ranking_and_calibration(found):
+    model = network("llama")
+    (entry,) = score_controls(
+        model, found, CALIBRATION, EVALUATION, ["norm", "random"], share=0.5, metric=LOSS, replacement="zero"
+    )
+    assert entry.name == "norm"
+    within = removal(pruning_scores(found, ["norm"])["norm"], found.sites, 0.5, within="layer")
+    with removed_heads(model, found.sites, within):
+        expected = measure(model, EVALUATION, LOSS).value
+    assert entry.within_layer == pytest.approx(expected - measure(model, EVALUATION, LOSS).value, abs=1e-6)
+    halves = [
+        pruning_scores(calibration_pass(model, CALIBRATION[begin::2]), ["norm"])["norm"] for begin in (0, 1)
+    ]
+    from scipy.stats import spearmanr
+
+    assert entry.agreement == pytest.approx(spearmanr(*halves).statistic)
+
+
+@pytest.mark.parametrize("within", ["network", "layer", "uniform"])
+def test_a_study_ends_in_a_smaller_network_that_is_as_good_as_measured(within):
+    model = network("llama")
+    told = []
+    study = pruning_study(
+        model, CALIBRATION, EVALUATION, ["leftover", "gradient", "random"], budget=0.5, shares=[0.25, 0.5],
+        within=within, on_progress=lambda *step: told.append(step),
+    )  # fmt: skip
+    assert study.removed.sum() == 6
+    assert measure(study.smaller, EVALUATION, LOSS).value == pytest.approx(
+        study.curves.value(study.recommendation.score)[1], rel=1e-5
+    )
+    assert study.footprint[0].n_parameters == n_parameters(model)
+    assert study.footprint[1].n_parameters < study.footprint[0].n_parameters
+    assert {what for what, _, _ in told} == {"scoring", "measuring", "controls"}
+    summary = study.summary("llama", "noise")
+    assert summary["origin"]["model"] == "llama"
+    assert len(summary["removed"]) == 6
+    assert len(summary["values"]["random"]) == 2
+    assert {entry["name"] for entry in summary["controls"]} == {"leftover", "gradient"}
+
+
+def test_a_study_of_a_network_that_cannot_be_smaller_still_has_a_mask():
+    data = batches("opt", 4, seed=11, size=1), batches("opt", 4, seed=12, size=1)
+    study = pruning_study(network("opt"), *data, ["norm"], budget=0.5, shares=[0.5], replacement="mean")
+    assert study.smaller is None
+    assert study.footprint is None
+    assert "can still be removed by a mask" in study.refusal
+    assert study.removed.sum() == 6
+
+
+def test_a_study_refuses_data_that_overlap():
+    with pytest.raises(DataError, match="must not overlap"):
+        pruning_study(network("llama"), EVALUATION[:2], EVALUATION, ["norm"], budget=0.5, shares=[0.5])
+
+
+def test_names_of_scores():
+    assert score_names("norm,random, norm") == ["norm", "random"]
+    assert score_names("all") == [*SCORES, "random"]
+    with pytest.raises(SettingError, match="found 'magic'"):
+        score_names("norm,magic")
+    with pytest.raises(SettingError, match="besides 'random'"):
+        score_names("random")
+
+
+def test_the_footprint_of_a_smaller_network_is_smaller():
+    model, data = network("gpt2"), batches("gpt2")
+    sites = calibration_pass(model, data).sites
+    smaller = prune_heads(model, sites, [(0, 0), (1, 1)], batch=data[0])
+    whole, less = footprints((model, smaller), data[0], n_runs=2)
+    assert whole.n_bytes == 4 * n_parameters(model)
+    assert less.n_bytes == 4 * n_parameters(smaller) < whole.n_bytes
+    assert less.seconds > 0

@@ -1,0 +1,249 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import haarbor as hb
+from haarbor.errors import PruningError
+from haarbor.pruning import (
+    compensate,
+    compensated,
+    head_sites,
+    layer_moments,
+    n_parameters,
+    prune_heads,
+    read_mask,
+    removed_heads,
+    save_pruned,
+    standard_model,
+    write_mask,
+)
+from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, batches, network
+from tests.pruning.test_ablation import answer, assert_same
+
+HEADS = [(0, 1), (1, 0), (1, 2), (2, 3), (2, 2)]
+
+
+def everything(name, heads=HEADS):
+    model, data = network(name), batches(name, 3)
+    sites = head_sites(model, data[0])
+    return model, sites, data, [pair for pair in heads if pair[0] < len(sites)]
+
+
+@pytest.mark.parametrize("name", MADE_SMALLER)
+@pytest.mark.parametrize("replacement", ["zero", "mean", "refit"])
+def test_the_smaller_network_computes_what_the_masked_one_does(name, replacement):
+    model, sites, data, heads = everything(name)
+    whole = answer(model, data[1])
+    options, masked = {}, removed_heads(model, sites, heads)
+    if replacement == "mean":
+        options["means"] = [layer.mean for layer in layer_moments(model, sites, data[:1])]
+        masked = removed_heads(model, sites, heads, means=options["means"])
+    elif replacement == "refit":
+        options["compensation"] = compensate(model, sites, heads, data[:1])
+        masked = compensated(model, sites, options["compensation"])
+    smaller = prune_heads(model, sites, heads, batch=data[0], **options)
+    with masked:
+        expected = answer(model, data[1])
+    assert_same(answer(smaller, data[1]), expected)
+    assert not torch.allclose(expected, whole, atol=1e-3)
+    torch.testing.assert_close(answer(model, data[1]), whole)
+    assert n_parameters(smaller) < n_parameters(model)
+
+
+def test_parameters_of_the_removed_heads_are_gone():
+    model, sites, data, heads = everything("gpt2")
+    smaller = prune_heads(model, sites, heads, batch=data[0])
+    # A head of GPT-2 has 3 x 8 rows of 32 weights and a bias, and 8 columns of 32.
+    assert n_parameters(model) - n_parameters(smaller) == len(heads) * (3 * 8 * 33 + 8 * 32)
+    sizes = [layer.attn.c_proj.weight.shape[0] for layer in smaller.transformer.h]
+    assert sizes == [24, 16, 16]
+
+
+def test_a_key_value_head_goes_when_all_its_query_heads_go():
+    model, sites, data, heads = everything("llama", [(0, 0), (0, 1), (1, 0), (1, 3), (2, 1)])
+    smaller = prune_heads(model, sites, heads, batch=data[0])
+    layers = [layer.self_attn for layer in smaller.model.layers]
+    assert [layer.q_proj.out_features for layer in layers] == [16, 16, 24]
+    assert layers[0].k_proj.out_features == 8
+    assert layers[0].num_key_value_groups == 2
+    assert layers[1].k_proj.out_features == 16
+    assert layers[1].num_key_value_groups == 1
+    # Key-value heads with one and with two query heads: the keys are made once and handed out.
+    assert layers[2].k_proj.linear.out_features == 16
+    assert layers[2].v_proj.source.tolist() == [*range(8), *range(8, 16), *range(8, 16)]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_smaller_network_still_generates(name):
+    model, sites, data, heads = everything(name, [(0, 0), (2, 1)])
+    smaller = prune_heads(model, sites, heads, batch=data[0])
+    ids = data[0].inputs["input_ids"][:1]
+    options = {"max_new_tokens": 5, "do_sample": False, "pad_token_id": 0}
+    with removed_heads(model, sites, heads):
+        expected = model.generate(ids, **options)
+    torch.testing.assert_close(smaller.generate(ids, **options), expected)
+
+
+@pytest.mark.parametrize("name", MASKED_ONLY)
+def test_other_networks_are_refused_and_told_of_masks(name):
+    model, sites, data, heads = everything(name, [(0, 1)])
+    with pytest.raises(PruningError, match=r"[Hh]eads can still be removed by a mask"):
+        prune_heads(model, sites, heads, batch=data[0])
+
+
+def test_a_layer_must_keep_a_head():
+    model, sites, data, _ = everything("bert")
+    with pytest.raises(PruningError, match="would lose all 4"):
+        prune_heads(model, sites, [(1, head) for head in range(4)], batch=data[0])
+
+
+def test_a_compensation_for_other_heads_is_refused():
+    model, sites, data, heads = everything("bert")
+    found = compensate(model, sites, [(0, 0)], data)
+    with pytest.raises(PruningError, match="it is for others"):
+        prune_heads(model, sites, heads, batch=data[0], compensation=found)
+
+
+@pytest.mark.parametrize("name", MADE_SMALLER)
+def test_a_saved_network_is_rebuilt_the_same(name, tmp_path):
+    model, sites, data, heads = everything(name)
+    found = compensate(model, sites, heads, data[:1])
+    smaller = prune_heads(model, sites, heads, batch=data[0], compensation=found)
+    save_pruned(tmp_path / "small", smaller, sites, heads, origin={"model": name})
+    torch.manual_seed(99)
+    loaded = hb.load_pruned(tmp_path / "small")
+    assert not loaded.training
+    saved, found = smaller.state_dict(), loaded.state_dict()
+    assert saved.keys() == found.keys()
+    assert all(torch.equal(saved[key], found[key]) for key in saved)
+    # transformers chooses SDPA by itself, where the original ran eagerly.
+    assert_same(answer(loaded, data[1]), answer(smaller, data[1]))
+    assert sorted(path.name for path in (tmp_path / "small").iterdir()) == [
+        "model.safetensors",
+        "pruned.json",
+    ]
+
+
+def test_half_precision_stays(tmp_path):
+    model, sites, data, heads = everything("llama")
+    smaller = prune_heads(model, sites, heads, batch=data[0]).to(torch.bfloat16)
+    save_pruned(tmp_path, smaller, sites, heads)
+    assert next(hb.load_pruned(tmp_path).parameters()).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: (folder / "pruned.json").unlink(), "No such file"),
+        (lambda folder: (folder / "pruned.json").write_text("{}"), "'format'"),
+        (lambda folder: (folder / "pruned.json").write_text("[1"), "must hold pruned.json"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "must hold pruned.json"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"x" * 40), "must hold pruned.json"),
+        (lambda folder: _edit(folder, architecture="os"), "must hold pruned.json"),
+        (lambda folder: _edit(folder, architecture="AutoTokenizer"), "is no model of transformers"),
+        (lambda folder: _edit(folder, library="subprocess"), "must hold pruned.json"),
+    ],
+)
+def test_damaged_folders_are_refused(damage, message, tmp_path):
+    model, sites, data, heads = everything("gpt2")
+    save_pruned(tmp_path, prune_heads(model, sites, heads, batch=data[0]), sites, heads)
+    damage(tmp_path)
+    with pytest.raises(PruningError, match=message):
+        hb.load_pruned(tmp_path)
+
+
+def _edit(folder, **changes):
+    content = json.loads((folder / "pruned.json").read_text())
+    content["network"].update(changes)
+    (folder / "pruned.json").write_text(json.dumps(content))
+
+
+def test_weights_of_another_network_are_refused(tmp_path):
+    for name in ("gpt2", "llama"):
+        model, sites, data, heads = everything(name)
+        save_pruned(tmp_path / name, prune_heads(model, sites, heads, batch=data[0]), sites, heads)
+    (tmp_path / "gpt2" / "model.safetensors").write_bytes(
+        (tmp_path / "llama" / "model.safetensors").read_bytes()
+    )
+    with pytest.raises(PruningError, match="gpt2 must hold"):
+        hb.load_pruned(tmp_path / "gpt2")
+
+
+def test_models_of_unknown_origin_are_not_saved(tmp_path):
+    model, data = network("multihead"), batches("multihead")
+    with pytest.raises(PruningError, match="cannot be rebuilt from a description"):
+        save_pruned(tmp_path, model, head_sites(model, data[0]), [])
+
+
+UNIFORM = [(layer, head) for layer in range(3) for head in (0, 2)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["llama", "mistral", "qwen3", "vit"])
+@pytest.mark.parametrize("refit", [False, True])
+def test_uniform_pruning_gives_a_checkpoint_that_transformers_loads_alone(name, refit, tmp_path):
+    model, sites, data, _ = everything(name)
+    found = compensate(model, sites, UNIFORM, data) if refit else None
+    smaller = prune_heads(model, sites, UNIFORM, batch=data[0], compensation=found)
+    removed = sites.mask(UNIFORM)
+    if refit and name == "mistral":
+        with pytest.raises(PruningError, match="a bias where it had none"):
+            standard_model(smaller, sites, removed, data[0])
+        return
+    standard_model(smaller, sites, removed, data[0]).save_pretrained(tmp_path)
+    inputs = {key: value.tolist() for key, value in data[1].inputs.items()}
+    (tmp_path / "inputs.json").write_text(json.dumps(inputs))
+    code = (
+        "import json, sys, numpy, torch, transformers\n"
+        "folder = sys.argv[1]\n"
+        f"model = transformers.{type(model).__name__}.from_pretrained(folder).eval()\n"
+        "inputs = {k: torch.tensor(v) for k, v in json.load(open(folder + '/inputs.json')).items()}\n"
+        "assert not any('haarbor' in name for name in sys.modules)\n"
+        "print(model.config.num_attention_heads)\n"
+        "with torch.no_grad():\n"
+        "    numpy.save(folder + '/found.npy', model(**inputs).logits.numpy())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["2"]
+    assert_same(torch.as_tensor(np.load(tmp_path / "found.npy")), answer(smaller, data[1]))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert"])
+def test_architectures_without_a_width_of_heads_have_no_standard_checkpoint(name):
+    model, sites, data, _ = everything(name)
+    smaller = prune_heads(model, sites, UNIFORM, batch=data[0])
+    with pytest.raises(PruningError, match=r"load it with haarbor\.load_pruned"):
+        standard_model(smaller, sites, sites.mask(UNIFORM), data[0])
+
+
+def test_uneven_layers_have_no_standard_checkpoint():
+    model, sites, data, heads = everything("llama")
+    smaller = prune_heads(model, sites, heads, batch=data[0])
+    with pytest.raises(PruningError, match="same number of heads left in every layer"):
+        standard_model(smaller, sites, sites.mask(heads), data[0])
+    model, sites, data, heads = everything("zoo-vit", UNIFORM)
+    smaller = prune_heads(model, sites, heads, batch=data[0])
+    with pytest.raises(PruningError, match="only models of transformers"):
+        standard_model(smaller, sites, sites.mask(heads), data[0])
+
+
+def test_masks_are_written_and_read(tmp_path):
+    _, sites, _, heads = everything("llama")
+    removed = sites.mask(heads)
+    write_mask(tmp_path / "mask.json", sites, removed, origin={"model": "llama"})
+    assert read_mask(tmp_path / "mask.json", sites).tolist() == removed.tolist()
+    content = json.loads((tmp_path / "mask.json").read_text())
+    assert content["removed"] == [[0, 1], [1, 0], [1, 2], [2, 2], [2, 3]]
+    _, other, _, _ = everything("multihead")
+    with pytest.raises(PruningError, match="2 layers and 8 heads; it has 3 layers and 12 heads"):
+        read_mask(tmp_path / "mask.json", other)
+    (tmp_path / "no.json").write_text('{"format": "else", "version": 1}')
+    with pytest.raises(PruningError, match=r"no\.json must be a mask file"):
+        read_mask(tmp_path / "no.json", sites)
