@@ -59,6 +59,7 @@ def demo(
             location = out / f"{name}.zarr"
             run = embedded_run(name, location, n_batches=batches, n_tokens=tokens, on_progress=advance)
             runs.append(run)
+            advance("organising", 0, batches)
             found = paper_results(run, name=title, control_seeds=2, on_progress=advance)
             results.append(found)
             summaries.append({**found.summary(), "softmax": _softmax_medians(run, advance)})

@@ -40,6 +40,8 @@ def embedded_run(
     CaptureError
         If PyTorch or transformers are not installed.
     """
+    # Importing torch and transformers takes seconds: something must be seen to happen.
+    on_progress("loading", 0, 1)
     try:
         from haarbor.capturing import capture, load_model
         from haarbor.capturing.inputs import named_samples
@@ -53,6 +55,8 @@ def embedded_run(
     samples = named_samples(
         "zoo", takes=takes, tokenizer=loaded.tokenizer, n_tokens=n_tokens, n_samples=n_batches
     )
+
+    on_progress("loading", 1, 1)
 
     def advance(done: int, total: int | None) -> None:
         on_progress("capturing", done, total or n_batches)
