@@ -4,7 +4,10 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+import haarbor as hb
 
 PROGRAM = """
 import hashlib
@@ -57,3 +60,14 @@ def test_results_are_the_same_bytes_for_any_number_of_threads(dtype):
     expected = printed(dtype, "1", "1")
     assert printed(dtype, "2", "2") == expected
     assert printed(dtype, "3", "1") == expected
+
+
+def test_a_masked_paraproduct_is_the_same_for_any_number_of_threads(monkeypatch, rng):
+    tree = hb.PartitionTree.from_levels([np.zeros(100, dtype=int), np.arange(100) // 9, np.arange(100)])
+    f, mask = rng.normal(size=(100, 100)), np.tri(100, dtype=bool)
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("HAARBOR_NUM_THREADS", threads)
+        found.append(hb.paraproduct(f, tree, tree, nonlinearity="softmax", mask=mask))
+    np.testing.assert_array_equal(found[0].approximation, found[1].approximation)
+    np.testing.assert_array_equal(found[0].scale_energy, found[1].scale_energy)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from haarbor.array_types import BoolArray, FloatArray, IntArray
+from haarbor.engines.worker_threads import ordered_results, usable_cores
 from haarbor.paraproducts.folder_axis import FolderAxis, folder_sums
 from haarbor.paraproducts.scale_pieces import AxisSet
 from haarbor.paraproducts.softmax_pieces import ConstantSpread, column_levels, row_softmax
@@ -14,6 +17,10 @@ from haarbor.paraproducts.softmax_pieces import ConstantSpread, column_levels, r
 __all__ = ["MaskedSoftmaxPieces"]
 
 _ROW, _COLUMN, _BOTH = (0,), (1,), (0, 1)
+_BLOCK = 32
+"""Rows a thread works on at a time."""
+
+_Result = TypeVar("_Result")
 
 
 class MaskedSoftmaxPieces:
@@ -69,10 +76,15 @@ class MaskedSoftmaxPieces:
         if axes == _COLUMN:
             return self._column_sum(self._rows.leaves)[0]
         total = np.zeros(self._f.shape)
-        masked_rows(
-            self._means, self._counts, self._rows.leaves, self._rows.parents, self._levels.members,
-            self._levels.begins, total,
-        )  # fmt: skip
+        rows, levels = self._rows, self._levels
+
+        def add_block(block: slice) -> None:
+            masked_rows(
+                self._means, self._counts[block], rows.leaves[block], rows.parents, levels.members,
+                levels.begins, total[block],
+            )  # fmt: skip
+
+        self._over_blocks(add_block)
         return total
 
     def linear_energy(self) -> FloatArray:
@@ -92,26 +104,35 @@ class MaskedSoftmaxPieces:
         from haarbor.paraproducts.softmax_kernels import masked_differences
 
         total = np.zeros(self._f.shape)
-        energy = np.zeros((self._rows.n_steps, self._columns.n_steps))
-        rows = self._rows
-        masked_differences(
-            self._means, self._counts, rows.leaves, rows.parents, rows.step_levels, self._levels.members,
-            self._levels.above, self._levels.begins, total, energy,
-        )  # fmt: skip
-        return total, energy
+        rows, levels = self._rows, self._levels
+
+        def block_energy(block: slice) -> FloatArray:
+            energy = np.zeros((self._rows.n_steps, self._columns.n_steps))
+            masked_differences(
+                self._means, self._counts[block], rows.leaves[block], rows.parents, rows.step_levels,
+                levels.members, levels.above, levels.begins, total[block], energy,
+            )  # fmt: skip
+            return energy
+
+        return total, sum(self._over_blocks(block_energy), start=np.zeros(()))
 
     @cached_property
     def _pairs(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         from haarbor.paraproducts.softmax_kernels import masked_pairs
 
-        total, moments = np.zeros(self._f.shape), np.zeros(3)
-        energy = np.zeros((self._rows.n_steps, self._columns.n_steps))
-        rows = self._rows
-        masked_pairs(
-            self._means, self._counts, rows.leaves, rows.parents, rows.step_levels, self._levels.members,
-            self._levels.above, self._levels.begins, total, energy, moments,
-        )  # fmt: skip
-        return total, energy, moments
+        total = np.zeros(self._f.shape)
+        rows, levels = self._rows, self._levels
+
+        def block_sums(block: slice) -> tuple[FloatArray, FloatArray]:
+            energy, moments = np.zeros((self._rows.n_steps, self._columns.n_steps)), np.zeros(3)
+            masked_pairs(
+                self._means, self._counts[block], rows.leaves[block], rows.parents, rows.step_levels,
+                levels.members, levels.above, levels.begins, total[block], energy, moments,
+            )  # fmt: skip
+            return energy, moments
+
+        energies, moments = zip(*self._over_blocks(block_sums), strict=True)
+        return total, sum(energies, start=np.zeros(())), sum(moments, start=np.zeros(()))
 
     @cached_property
     def _averaged(self) -> tuple[FloatArray, FloatArray]:
@@ -121,5 +142,16 @@ class MaskedSoftmaxPieces:
         from haarbor.paraproducts.softmax_kernels import masked_columns
 
         total, softmax = np.zeros(self._f.shape), np.zeros(self._f.shape)
-        masked_columns(self._means, self._counts, folders, *self._levels, total, softmax)
+
+        def add_block(block: slice) -> None:
+            masked_columns(
+                self._means, self._counts[block], folders[block], *self._levels, total[block], softmax[block]
+            )
+
+        self._over_blocks(add_block)
         return total, softmax
+
+    def _over_blocks(self, work: Callable[[slice], _Result]) -> list[_Result]:
+        """Results of `work` on blocks of rows, in order: their sum is the same for any number of threads."""
+        blocks = (slice(begin, begin + _BLOCK) for begin in range(0, self._f.shape[0], _BLOCK))
+        return list(ordered_results(work, blocks, usable_cores()))

@@ -74,21 +74,30 @@ def level_differences(
 
 
 @njit(nogil=True, cache=True)
-def _softmax(values, counts, members, first, last, weights):
-    """Softmax of `values` at one level over the entries counted, an entry's share a place."""
+def _find_open(count, members, begins, places, ends):
+    """Places whose folder holds a counted entry, level by level; level l is places[ends[l]:ends[l + 1]]."""
+    n_open = 0
+    ends[0] = 0
+    for level in range(begins.size - 1):
+        for place in range(begins[level], begins[level + 1]):
+            if count[members[place]] > 0:
+                places[n_open] = place
+                n_open += 1
+        ends[level + 1] = n_open
+
+
+@njit(nogil=True, cache=True)
+def _softmax(values, count, members, places, weights):
+    """Softmax of `values` over the entries counted at open places of one level; an entry's share a place."""
     largest = -np.inf
-    for place in range(first, last):
-        if counts[members[place]] > 0:
-            largest = max(largest, values[members[place]])
+    for place in places:
+        largest = max(largest, values[members[place]])
     total = 0.0
-    for place in range(first, last):
+    for place in places:
         folder = members[place]
-        if counts[folder] > 0:
-            weights[place] = np.exp(values[folder] - largest)
-            total += counts[folder] * weights[place]
-        else:
-            weights[place] = 0.0
-    for place in range(first, last):
+        weights[place] = np.exp(values[folder] - largest)
+        total += count[folder] * weights[place]
+    for place in places:
         weights[place] /= total
 
 
@@ -106,10 +115,13 @@ def masked_pairs(
     n_levels = begins.size - 1
     weights = np.empty(members.size)
     terms = np.empty(members.size)
+    places, ends = np.empty(members.size, dtype=np.int64), np.empty(n_levels + 1, dtype=np.int64)
     for item in range(row_leaves.size):
         count = counts[item]
         if count[0] == 0:
             continue
+        # Under a causal mask half of the folders of a row hold nothing: they are passed over once.
+        _find_open(count, members, begins, places, ends)
         terms[:] = 0.0
         child = row_leaves[item]
         while child > 0:
@@ -117,75 +129,74 @@ def masked_pairs(
             step = row_steps[child]
             coarse, fine = means[parent], means[child]
             for level in range(n_levels - 1):
-                first, last, end = begins[level], begins[level + 1], begins[level + 2]
-                _softmax(coarse, count, members, first, last, weights)
+                here = places[ends[level] : ends[level + 1]]
+                below = places[ends[level + 1] : ends[level + 2]]
+                _softmax(coarse, count, members, here, weights)
                 mean_x = 0.0
-                for place in range(first, last):
+                for place in here:
                     folder = members[place]
-                    if count[folder] > 0:
-                        mean_x += count[folder] * weights[place] * (fine[folder] - coarse[folder])
+                    mean_x += count[folder] * weights[place] * (fine[folder] - coarse[folder])
                 mean_y, mean_w = 0.0, 0.0
-                for place in range(last, end):
+                for place in below:
                     folder, outer = members[place], members[above[place]]
-                    if count[folder] > 0 and folder != outer:
+                    if folder != outer:
                         y = coarse[folder] - coarse[outer]
                         share = count[folder] * weights[above[place]]
                         mean_y += share * y
                         mean_w += share * (fine[folder] - fine[outer] - y)
                 mean_xy = 0.0
-                for place in range(last, end):
+                for place in below:
                     folder, outer = members[place], members[above[place]]
-                    if count[folder] > 0:
-                        x = fine[outer] - coarse[outer] - mean_x
-                        y = coarse[folder] - coarse[outer] - mean_y
-                        mean_xy += count[folder] * weights[above[place]] * x * y
+                    x = fine[outer] - coarse[outer] - mean_x
+                    y = coarse[folder] - coarse[outer] - mean_y
+                    mean_xy += count[folder] * weights[above[place]] * x * y
                 squares = 0.0
-                for place in range(last, end):
+                for place in below:
                     folder, outer = members[place], members[above[place]]
-                    if count[folder] > 0:
-                        share = weights[above[place]]
-                        x = fine[outer] - coarse[outer]
-                        y = coarse[folder] - coarse[outer]
-                        w = fine[folder] - coarse[folder] - x
-                        term = share * (w - mean_w + (x - mean_x) * (y - mean_y) - mean_xy)
-                        terms[place] += term
-                        squares += count[folder] * term * term
-                        if folder != outer:
-                            constant = count[0] * share
-                            moments[0] += count[folder]
-                            moments[1] += count[folder] * constant
-                            moments[2] += count[folder] * constant * constant
+                    share = weights[above[place]]
+                    x = fine[outer] - coarse[outer]
+                    y = coarse[folder] - coarse[outer]
+                    w = fine[folder] - coarse[folder] - x
+                    term = share * (w - mean_w + (x - mean_x) * (y - mean_y) - mean_xy)
+                    terms[place] += term
+                    squares += count[folder] * term * term
+                    if folder != outer:
+                        constant = count[0] * share
+                        moments[0] += count[folder]
+                        moments[1] += count[folder] * constant
+                        moments[2] += count[folder] * constant * constant
                 energy[step, level] += squares
             child = parent
         _add_down(terms, above, begins)
-        for place in range(begins[n_levels - 1], begins[n_levels]):
-            if count[members[place]] > 0:
-                total[item, place - begins[n_levels - 1]] = terms[place]
+        for place in places[ends[n_levels - 1] : ends[n_levels]]:
+            total[item, place - begins[n_levels - 1]] = terms[place]
 
 
 @njit(nogil=True, cache=True)
 def masked_rows(means, counts, row_leaves, row_parents, members, begins, total):
     """Sum over row scales of J[x] at the last column level, for every row."""
-    first, last = begins[begins.size - 2], begins[begins.size - 1]
+    n_levels = begins.size - 1
+    first = begins[n_levels - 1]
     weights = np.empty(members.size)
+    places, ends = np.empty(members.size, dtype=np.int64), np.empty(n_levels + 1, dtype=np.int64)
     for item in range(row_leaves.size):
         count = counts[item]
         if count[0] == 0:
             continue
+        _find_open(count, members, begins, places, ends)
+        here = places[ends[n_levels - 1] : ends[n_levels]]
         child = row_leaves[item]
         while child > 0:
             parent = row_parents[child]
             coarse, fine = means[parent], means[child]
-            _softmax(coarse, count, members, first, last, weights)
+            _softmax(coarse, count, members, here, weights)
             mean_x = 0.0
-            for place in range(first, last):
+            for place in here:
                 folder = members[place]
-                if count[folder] > 0:
-                    mean_x += weights[place] * (fine[folder] - coarse[folder])
-            for place in range(first, last):
+                mean_x += weights[place] * (fine[folder] - coarse[folder])
+            for place in here:
                 folder = members[place]
-                if count[folder] > 0:
-                    total[item, place - first] += weights[place] * (fine[folder] - coarse[folder] - mean_x)
+                total[item, place - first] += weights[place] * (fine[folder] - coarse[folder] - mean_x)
             child = parent
 
 
@@ -193,33 +204,33 @@ def masked_rows(means, counts, row_leaves, row_parents, members, begins, total):
 def masked_columns(means, counts, rows, members, above, begins, total, last_softmax):
     """Sum over column scales of J[y] for the folder rows[item] seen by every item; its softmax."""
     n_levels = begins.size - 1
+    first = begins[n_levels - 1]
     weights = np.empty(members.size)
     terms = np.empty(members.size)
+    places, ends = np.empty(members.size, dtype=np.int64), np.empty(n_levels + 1, dtype=np.int64)
     for item in range(rows.size):
         count = counts[item]
         if count[0] == 0:
             continue
+        _find_open(count, members, begins, places, ends)
         terms[:] = 0.0
         values = means[rows[item]]
         for level in range(n_levels - 1):
-            first, last, end = begins[level], begins[level + 1], begins[level + 2]
-            _softmax(values, count, members, first, last, weights)
+            below = places[ends[level + 1] : ends[level + 2]]
+            _softmax(values, count, members, places[ends[level] : ends[level + 1]], weights)
             mean_y = 0.0
-            for place in range(last, end):
+            for place in below:
                 folder, outer = members[place], members[above[place]]
-                if count[folder] > 0:
-                    mean_y += count[folder] * weights[above[place]] * (values[folder] - values[outer])
-            for place in range(last, end):
+                mean_y += count[folder] * weights[above[place]] * (values[folder] - values[outer])
+            for place in below:
                 folder, outer = members[place], members[above[place]]
-                if count[folder] > 0:
-                    terms[place] += weights[above[place]] * (values[folder] - values[outer] - mean_y)
+                terms[place] += weights[above[place]] * (values[folder] - values[outer] - mean_y)
         _add_down(terms, above, begins)
-        first, last = begins[n_levels - 1], begins[n_levels]
-        _softmax(values, count, members, first, last, weights)
-        for place in range(first, last):
-            if count[members[place]] > 0:
-                total[item, place - first] = terms[place]
-                last_softmax[item, place - first] = weights[place]
+        here = places[ends[n_levels - 1] : ends[n_levels]]
+        _softmax(values, count, members, here, weights)
+        for place in here:
+            total[item, place - first] = terms[place]
+            last_softmax[item, place - first] = weights[place]
 
 
 @njit(nogil=True, cache=True)
@@ -230,29 +241,31 @@ def masked_differences(
     n_levels = begins.size - 1
     coarse, fine = np.empty(members.size), np.empty(members.size)
     terms = np.empty(members.size)
+    places, ends = np.empty(members.size, dtype=np.int64), np.empty(n_levels + 1, dtype=np.int64)
     for item in range(row_leaves.size):
         count = counts[item]
         if count[0] == 0:
             continue
+        _find_open(count, members, begins, places, ends)
         terms[:] = 0.0
         child = row_leaves[item]
+        for level in range(n_levels):
+            _softmax(means[child], count, members, places[ends[level] : ends[level + 1]], fine)
         while child > 0:
             parent = row_parents[child]
             for level in range(n_levels):
-                _softmax(means[parent], count, members, begins[level], begins[level + 1], coarse)
-                _softmax(means[child], count, members, begins[level], begins[level + 1], fine)
+                _softmax(means[parent], count, members, places[ends[level] : ends[level + 1]], coarse)
             for level in range(n_levels - 1):
                 squares = 0.0
-                for place in range(begins[level + 1], begins[level + 2]):
-                    folder = members[place]
-                    if count[folder] > 0:
-                        outer = above[place]
-                        term = fine[place] - fine[outer] - coarse[place] + coarse[outer]
-                        terms[place] += term
-                        squares += count[folder] * term * term
+                for place in places[ends[level + 1] : ends[level + 2]]:
+                    outer = above[place]
+                    term = fine[place] - fine[outer] - coarse[place] + coarse[outer]
+                    terms[place] += term
+                    squares += count[members[place]] * term * term
                 energy[row_steps[child], level] += squares
             child = parent
+            # What was the folder above is the one below at the next step.
+            coarse, fine = fine, coarse
         _add_down(terms, above, begins)
-        for place in range(begins[n_levels - 1], begins[n_levels]):
-            if count[members[place]] > 0:
-                total[item, place - begins[n_levels - 1]] = terms[place]
+        for place in places[ends[n_levels - 1] : ends[n_levels]]:
+            total[item, place - begins[n_levels - 1]] = terms[place]
