@@ -9,12 +9,12 @@ are those of the epoch with the lowest validation loss.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shutil
 import time
 from pathlib import Path
 
 import torch
+from precision import precision
 from schedule import warmup_cosine, weight_decay_groups
 from segment_losses import segment_losses, summary
 from text_data import find_part, read_text, segments, streams, token_ids
@@ -122,13 +122,6 @@ def finish(options: argparse.Namespace, ids: dict, history: list, n_parameters: 
     }
     save_checkpoint(options.out, model, training)
     print(quality)
-
-
-def precision(device: str) -> contextlib.AbstractContextManager:
-    """Half precision with a wide range where the device has it."""
-    if device.startswith("cuda"):
-        return torch.autocast("cuda", dtype=torch.bfloat16)
-    return contextlib.nullcontext()
 
 
 def arguments() -> argparse.Namespace:

@@ -9,7 +9,6 @@ the weights kept are the last.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import torch
 from augmentation import augmented, mixed, normalised
 from image_data import labelled_images
+from precision import precision
 from schedule import warmup_cosine, weight_decay_groups
 from torch import Tensor
 from torch.nn import functional
@@ -139,13 +139,6 @@ def accuracy(model: VisionTransformer, images: Tensor, labels: Tensor, mean: Ten
             right += int((scores.argmax(dim=1) == labels[part]).sum())
             total += float(functional.cross_entropy(scores, labels[part], reduction="sum"))
     return {"accuracy": right / len(images), "loss": total / len(images), "n_images": len(images)}
-
-
-def precision(device: str) -> contextlib.AbstractContextManager:
-    """Half precision with a wide range where the device has it."""
-    if device.startswith("cuda"):
-        return torch.autocast("cuda", dtype=torch.bfloat16)
-    return contextlib.nullcontext()
 
 
 def arguments() -> argparse.Namespace:

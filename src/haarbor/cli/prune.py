@@ -123,7 +123,7 @@ def prune(
     if as_json:
         typer.echo(json.dumps(summary, indent=2))
     else:
-        _print(study, summary)
+        _print(study, summary, out)
 
 
 def _write(
@@ -167,7 +167,7 @@ def _write(
     return written
 
 
-def _print(study: PruningStudy, summary: dict[str, Any]) -> None:
+def _print(study: PruningStudy, summary: dict[str, Any], out: str | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -215,8 +215,8 @@ def _print(study: PruningStudy, summary: dict[str, Any]) -> None:
         "over batches, and over seeds for random."
     )
     typer.echo(_size_line(study))
-    for kind, path in summary["written"].items():
-        typer.echo(f"Written: {kind.replace('_', ' ')}, {path}")
+    for kind, name in summary["written"].items():
+        typer.echo(f"  {kind.replace('_', ' '):15} {Path(out or '') / name}")
 
 
 def _size_line(study: PruningStudy) -> str:
