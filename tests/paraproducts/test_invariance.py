@@ -11,7 +11,7 @@ from tests.samples import HALVES, random_tree
 
 
 def reference_figures(f, rows, columns, mask):
-    """Every figure of theory 5 from the forms of full-size averages."""
+    """Every figure, from the forms of full-size averages."""
     forms = decomposition(f, rows.levels, columns.levels, RowSoftmax(mask), mask)
     counts = mask.sum(axis=1, keepdims=True)
     density = counts * row_softmax(f, mask)

@@ -1,4 +1,4 @@
-"""Tree distance (theory 0), the distance between trees, and the folders they share."""
+"""Tree distance, the distance between trees, and the folders they share."""
 
 from tests.reference.folders import all_folders
 
