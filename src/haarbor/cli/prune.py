@@ -51,8 +51,13 @@ def prune(
             help="Leave all layers alike, and write a checkpoint that transformers loads without Haarbor.",
         ),
     ] = False,
-    calibration: Annotated[int, typer.Option(min=2, help="Samples to score and refit with.")] = 16,
-    evaluation: Annotated[int, typer.Option(min=4, help="Samples to measure with.")] = 16,
+    calibration: Annotated[
+        int | None,
+        typer.Option(min=2, help="Samples to score and refit with; by default 16 texts or 48 images."),
+    ] = None,
+    evaluation: Annotated[
+        int | None, typer.Option(min=4, help="Samples to measure with; by default 16 texts or 96 images.")
+    ] = None,
     eval_data: Annotated[
         str | None, typer.Option(help="Other data to measure with; else the samples that follow.")
     ] = None,
@@ -93,8 +98,8 @@ def prune(
         loaded,
         data,
         eval_data=eval_data,
-        n_calibration=calibration,
-        n_evaluation=evaluation,
+        n_calibration=calibration or (48 if loaded.images else 16),
+        n_evaluation=evaluation or (96 if loaded.images else 16),
         n_tokens=tokens,
         split="lines" if lines else "whole",
         metric=wanted,

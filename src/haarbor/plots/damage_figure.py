@@ -85,7 +85,7 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
     axes.set_ylabel(
         f"{plain_text(curves.metric)} ({'higher' if curves.higher_is_better else 'lower'} is better)"
     )
-    axes.legend(loc="best")
+    axes.legend(loc="best", handlelength=3.5)
     axes.set_title(_WORDS.get(curves.replacement, curves.replacement))
     add_title(figure, title)
     return figure
