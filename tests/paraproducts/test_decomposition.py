@@ -6,7 +6,13 @@ from scipy.special import expit
 
 import haarbor as hb
 from haarbor.errors import DataError, SettingError, ShapeError
-from haarbor.paraproducts import paraproduct_forms, pointwise_nonlinearity, row_softmax, telescoping
+from haarbor.paraproducts import (
+    masked_softmax_pieces,
+    paraproduct_forms,
+    pointwise_nonlinearity,
+    row_softmax,
+    telescoping,
+)
 from tests.reference.paraproduct import Pointwise, RowSoftmax, decomposition
 from tests.samples import CHAINED, HALVES, PAIR, random_tree
 
@@ -105,6 +111,24 @@ def test_only_child_chains_and_repeated_levels_change_nothing(rng):
         )
         # Level 0 to level 1 repeats the root: nothing splits.
         assert (chained["paper"].scale_energy[0] == 0).all()
+
+
+def test_a_masked_softmax_of_many_rows_is_summed_over_all_blocks_of_them(rng):
+    shape = (2 * masked_softmax_pieces._BLOCK + 6, 5)
+    trees = [random_tree(rng, n) for n in shape]
+    f, mask = sample(rng, shape, True)
+    assert_agrees_with_reference(f, trees, "softmax", RowSoftmax(mask), mask)
+
+
+def test_the_spread_of_the_constants_does_not_depend_on_the_blocks(rng, monkeypatch):
+    trees = [random_tree(rng, n) for n in (40, 6)]
+    f, mask = sample(rng, (40, 6), True)
+    found = []
+    for block in (7, 1000):
+        monkeypatch.setattr(masked_softmax_pieces, "_BLOCK", block)
+        figures = hb.softmax_invariance(f, *trees, mask).figures
+        found.append((figures.constant_mean, figures.constant_deviation))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
 
 
 def test_terms_add_up_to_the_approximation_and_the_residual_to_the_value(rng):
