@@ -1,189 +1,204 @@
 """Which heads can go, measured: scores against each other on trained networks.
 
-    python benchmarks/pruning.py smollm2 NETWORKS WIKITEXT    a decoder, loss on test text
-    python benchmarks/pruning.py minilm NETWORKS WIKITEXT     an encoder, finding the sentence that follows
-    python benchmarks/pruning.py transformer-xl               the embedded networks, on their own samples
-    python benchmarks/pruning.py vision-transformer
+    python benchmarks/pruning.py transformer-xl --wikitext WIKITEXT        embedded, or --model FOLDER
+    python benchmarks/pruning.py vision-transformer --cifar CIFAR          embedded, or --model FOLDER
+    python benchmarks/pruning.py smollm2 --networks NETWORKS --wikitext WIKITEXT
+    python benchmarks/pruning.py minilm --networks NETWORKS --data DATA
+    python benchmarks/pruning.py rxnmapper --networks NETWORKS --data DATA
+    python benchmarks/pruning.py rxnfp --data DATA
+    python benchmarks/pruning.py antiberty --data DATA
 
-NETWORKS is the folder that tests/real/fetch_networks.py fills; WIKITEXT holds {train,valid,test}.txt.xz.
+NETWORKS is the folder that tests/real/fetch_networks.py fills, DATA the one of fetch_pruning_data.py;
+WIKITEXT holds {train,valid,test}.txt.xz, CIFAR the mosaic test.jpg and labels.npz. With
+--out FOLDER the numbers are written to FOLDER/NAME.json; pruning_page.py makes the tables of
+docs/pruning.md of them.
 """
 
-import lzma
+from __future__ import annotations
+
+import argparse
+import json
 import os
 import sys
 import time
 import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from machine import machine_line
+from pruning_networks import NETWORKS, Case, Places
 
-from haarbor.capturing import load_model
-from haarbor.capturing.inputs import image_samples, named_samples
+from haarbor.array_types import FloatArray
+from haarbor.errors import HaarborError
 from haarbor.pruning import (
-    Metric,
+    CalibrationPass,
+    DamageCurves,
+    ScoreCurve,
     calibration_pass,
     compensate,
     damage_curves,
-    model_batches,
     pruning_scores,
     recommendation,
     require_disjoint,
 )
-from haarbor.pruning.metrics import METRICS
-from haarbor.pruning.model_batches import forward
-from haarbor.zoo import sample_images
+from haarbor.pruning.scores import SCORES, needed_parts, scores_named
 
 SHARES = (0.1, 0.2, 0.3, 0.4)
+RANDOM, COMPARED_WITH = "random", "gradient"
 FEW = (
-    "leftover", "leftover-balanced", "leftover-layer", "relative-norm", "gradient", "redundancy", "h400",
-    "random",
+    "leftover", "leftover-response", "response", "relative-norm", "gradient", "fisher", "redundancy",
+    "h400", "h400-high", "h400-random-tree", RANDOM,
 )  # fmt: skip
-MANY = (
-    "leftover", "leftover-balanced", "leftover-layer", "relative-norm", "relative-norm-mean", "norm",
-    "gradient", "taylor", "fisher", "redundancy", "folders", "h400", "h400-high", "h400-normalised",
-    "h400-mean-removed", "l1-all-scales", "l1-fine-scales", "attention-entropy",
-    "attention-entropy-high", "output-haar", "h400-random-tree", "h400-no-tree", "random",
-)  # fmt: skip
+MANY = (*SCORES, RANDOM)
+
+T = TypeVar("T")
 
 
-def text(folder, part):
-    return lzma.open(Path(folder) / f"{part}.txt.xz", "rt", encoding="utf-8").read()
-
-
-def smollm2(networks, wikitext):
-    loaded = load_model(
-        Path(networks) / "smollm2", gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf", dtype="float32"
-    )
-    tokenizer = loaded.tokenizer
-
-    def windows(words, n_windows):
-        ids = tokenizer(words[: n_windows * 256 * 8], add_special_tokens=False, verbose=False)["input_ids"]
-        tokens = torch.tensor(ids[: n_windows * 256]).view(n_windows, 256)
-        return model_batches([{"input_ids": row[None]} for row in tokens])
-
-    lines = [line.strip() for line in text(wikitext, "test").splitlines()]
-    return (
-        loaded.model,
-        windows(text(wikitext, "train"), 16),
-        windows("".join(lines), 6),
-        METRICS["loss"],
-        FEW,
-    )
-
-
-def minilm(networks, wikitext):
-    loaded = load_model(Path(networks) / "minilm", dtype="float32")
-
-    def pairs(part, n_batches, size=16):
-        firsts, seconds = [], []
-        for line in text(wikitext, part).splitlines():
-            sentences = [s.strip() for s in line.split(" . ") if len(s.split()) > 6]
-            if len(sentences) > 1 and not line.startswith(" ="):
-                firsts.append(sentences[0])
-                seconds.append(sentences[1])
-        made = []
-        for number in range(n_batches):
-            # Every so-manieth pair, so that the sentences of a batch are of different articles.
-            chosen = slice(number, n_batches * size, n_batches)
-            both = [*firsts[chosen], *seconds[chosen]]
-            options = {"padding": "max_length", "truncation": True, "max_length": 64, "return_tensors": "pt"}
-            inputs = loaded.tokenizer(both, **options)
-            made.append({"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"]})
-        return model_batches(made)
-
-    def adjacent(model, batch):
-        """Loss of picking, among 16 sentences, the one that follows (cosine similarity, temperature 0.05)."""
-        hidden = forward(model, batch).last_hidden_state
-        mask = batch.valid[..., None].to(hidden.dtype)
-        means = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1)
-        half = len(batch) // 2
-        scores = means[:half] @ means[half:].T / 0.05
-        return torch.nn.functional.cross_entropy(scores, torch.arange(half), reduction="sum"), half
-
-    return (
-        loaded.model,
-        pairs("train", 16),
-        pairs("test", 16),
-        Metric("adjacent-sentence-loss", adjacent),
-        FEW,
-    )
-
-
-def transformer_xl():
-    loaded = load_model("zoo:transformer-xl")
-    options = {"takes": loaded.takes, "tokenizer": loaded.tokenizer, "n_tokens": 256}
-    batches = model_batches(named_samples("zoo", n_samples=32, **options))
-    return loaded.model, batches[:16], batches[16:], METRICS["loss"], MANY
-
-
-def vision_transformer():
-    loaded = load_model("zoo:vision-transformer")
-    labelled = sample_images()
-    pixels = [
-        sample.inputs["pixel_values"] for sample in image_samples(labelled.images, settings=loaded.takes)
-    ]
-    classes = torch.as_tensor(labelled.labels.copy())
-
-    def batches(begin, end, size):
-        return model_batches(
-            [
-                {"pixel_values": torch.cat(pixels[i : i + size]), "labels": classes[i : i + size]}
-                for i in range(begin, end, size)
-            ]
-        )
-
-    return loaded.model, batches(0, 60, 1), batches(60, 300, 20), METRICS["classification-loss"], FEW
-
-
-NETWORKS = {
-    "smollm2": smollm2,
-    "minilm": minilm,
-    "transformer-xl": transformer_xl,
-    "vision-transformer": vision_transformer,
-}
-
-
-def seconds(work):
+def seconds(work: Callable[[], T]) -> tuple[T, float]:
     begin = time.perf_counter()
     result = work()
     return result, time.perf_counter() - begin
 
 
-def shown(name, model, calibration, evaluation, metric, scores):
-    require_disjoint(calibration, evaluation)
-    found, taken = seconds(
-        lambda: calibration_pass(model, calibration, parts={"attention", "gradients"}, metric=metric)
+def measured(case: Case, scores: Sequence[str], replacements: Sequence[str]) -> dict[str, Any]:
+    """All numbers of a case, printed as they come."""
+    require_disjoint(case.calibration, case.evaluation)
+    named = [score for score in scores if score != RANDOM]
+    parts = needed_parts(scores_named(named))
+    found, of_pass = seconds(
+        lambda: calibration_pass(case.model, case.calibration, parts=parts, metric=case.metric)
     )
-    values, more = seconds(lambda: pruning_scores(found, [score for score in scores if score != "random"]))
-    print(f"{name}: {found}; pass {taken:.1f} s, scores {more:.1f} s", flush=True)
-    removed = values["leftover"].argsort().argsort() < 0.3 * found.sites.n_heads
-    _, taken = seconds(lambda: compensate(model, found.sites, removed, None, moments=found.moments))
-    print(f"  compensation from the moments of the pass: {taken:.2f} s", flush=True)
-    for replacement in ("refit", "zero"):
+    values, of_scores = seconds(lambda: pruning_scores(found, named))
+    print(f"{case.name}: {found}; pass {of_pass:.1f} s, scores {of_scores:.1f} s", flush=True)
+    of_refit = refit_seconds(case.model, found, next(iter(values.values())))
+    print(f"  compensation from the moments of the pass: {of_refit:.2f} s", flush=True)
+    result: dict[str, Any] = {
+        "name": case.name,
+        "layers": len(found.sites.layers),
+        "heads": [site.n_heads for site in found.sites.layers],
+        "role": case.role,
+        "about": case.about,
+        "metric": case.metric.name,
+        "n_calibration_batches": len(case.calibration),
+        "n_evaluation_batches": len(case.evaluation),
+        "seconds": {"pass": round(of_pass, 1), "scores": round(of_scores, 1), "refit": round(of_refit, 2)},
+        "shares": list(SHARES),
+        "replacements": {},
+    }
+    for replacement in replacements:
         curves, taken = seconds(
             lambda replacement=replacement: damage_curves(
-                model, found, evaluation, scores, shares=SHARES, metric=metric, replacement=replacement
+                case.model,
+                found,
+                case.evaluation,
+                scores,
+                shares=SHARES,
+                metric=case.metric,
+                replacement=replacement,
             )
         )
-        base, reliability = curves.baseline.value, curves.reliability
-        print(f"  {replacement}: base {base:.4f}, reliability {reliability:.2f}, {taken:.0f} s")
-        for score in curves.curves:
-            row = zip(curves.value(score), curves.standard_error(score), strict=True)
-            print(
-                f"    {score:24s}" + "  ".join(f"{value:.3f} ±{error:.3f}" for value, error in row),
-                flush=True,
-            )
-        for share in SHARES:
-            print("    " + recommendation(curves, share).sentence, flush=True)
+        show(curves, taken)
+        result["baseline"] = rounded(curves.baseline.value)
+        result["replacements"][replacement] = {
+            "reliability": rounded(curves.reliability),
+            "scores": {score: numbers(curves, score) for score in curves.curves},
+        }
+    return result
 
 
-def main():
+def refit_seconds(model: torch.nn.Module, found: CalibrationPass, values: FloatArray) -> float:
+    """Time of refitting a network without 30 % of its heads."""
+    removed = values.argsort().argsort() < 0.3 * found.sites.n_heads
+    return seconds(lambda: compensate(model, found.sites, removed, None, moments=found.moments))[1]
+
+
+def show(curves: DamageCurves, taken: float) -> None:
+    base, reliability = curves.baseline.value, curves.reliability
+    print(f"  {curves.replacement}: base {base:.4f}, reliability {reliability:.2f}, {taken:.0f} s")
+    for score in curves.curves:
+        row = zip(curves.value(score), curves.standard_error(score), strict=True)
+        print(f"    {score:24s}" + "  ".join(f"{value:.3f} ±{error:.3f}" for value, error in row), flush=True)
+    for share in SHARES:
+        print("    " + recommendation(curves, share).sentence, flush=True)
+
+
+def numbers(curves: DamageCurves, score: str) -> dict[str, list[float]]:
+    """Values of a score with their errors, and how much more damage it does than gradient importance."""
+    found = {
+        "values": rounded(curves.value(score)),
+        "standard_errors": rounded(curves.standard_error(score)),
+    }
+    if COMPARED_WITH in curves.curves:
+        paired = differences(curves, score, COMPARED_WITH)
+        found["difference_to_gradient"] = rounded(paired.damage(score))
+        found["standard_errors_of_difference"] = rounded(paired.standard_error(score))
+    return found
+
+
+def differences(curves: DamageCurves, score: str, other: str) -> DamageCurves:
+    """Damage by a score less that by another, batch by batch; negative where the score does less."""
+    own, others = curves.curves[score], curves.curves[other].damage.mean(axis=0)
+    paired = ScoreCurve(name=score, damage=own.damage - others, removed=own.removed)
+    return replace(curves, curves={score: paired})
+
+
+def rounded(values: Any) -> Any:
+    return np.round(values, 4).tolist()
+
+
+def chosen_scores(given: str) -> tuple[str, ...]:
+    return {"few": FEW, "many": MANY}.get(given) or tuple(given.split(","))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Scores of heads against each other on a trained network.")
+    parser.add_argument("name", choices=NETWORKS)
+    parser.add_argument("--networks", type=Path, help="folder that tests/real/fetch_networks.py fills")
+    parser.add_argument("--wikitext", type=Path, help="folder with {train,valid,test}.txt.xz")
+    parser.add_argument("--cifar", type=Path, help="folder with test.jpg and labels.npz")
+    parser.add_argument("--data", type=Path, help="folder that benchmarks/fetch_pruning_data.py fills")
+    parser.add_argument("--model", type=Path, help="folder with another network of haarbor.zoo")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--scores", default="few", help="few, many, or names with commas between them")
+    parser.add_argument("--replacements", default="refit,zero", help="of refit, zero and mean")
+    parser.add_argument("--out", type=Path, help="folder for NAME.json")
+    given = parser.parse_args()
+    if given.model is not None and given.name not in ("transformer-xl", "vision-transformer"):
+        parser.error("--model goes with transformer-xl and vision-transformer only.")
+    return given
+
+
+def main() -> None:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-    name, *places = sys.argv[1:]
-    print(machine_line() + f", torch {torch.__version__}")
-    shown(name, *NETWORKS[name](*places))
+    given = arguments()
+    places = Places(
+        networks=given.networks,
+        wikitext=given.wikitext,
+        cifar=given.cifar,
+        data=given.data,
+        model=given.model,
+    )
+    scores = chosen_scores(given.scores)
+    processor = torch.cuda.get_device_name() if given.device.startswith("cuda") else "processor only"
+    machine = f"{machine_line()}, torch {torch.__version__}, {processor}"
+    print(machine, flush=True)
+    try:
+        scores_named(score for score in scores if score != RANDOM)
+        case = NETWORKS[given.name](places)
+        case.model.to(given.device)
+        result = measured(case, scores, given.replacements.split(","))
+    except HaarborError as error:
+        sys.exit(str(error))
+    if given.out is not None:
+        given.out.mkdir(parents=True, exist_ok=True)
+        path = given.out / f"{case.name}.json"
+        path.write_text(json.dumps({**result, "machine": machine}, indent=1) + "\n", encoding="utf-8")
+        print(f"written: {path}")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def test_ridge_pulls_towards_the_weights_as_they_were(layer):
     x, weight, bias = layer
     kept, ridge = [0, 1, 4, 5], 0.7
     fit = fitted_projection(moments_of(x, weight, bias), SITE, np.array([1]), ridge=ridge)
-    strength = ridge * np.var(x[:, kept], axis=0).mean()
+    strength = ridge * np.var(x, axis=0).mean()
     centred, lost = x[:, kept] - x[:, kept].mean(0), x[:, 2:4] - x[:, 2:4].mean(0)
     design = np.vstack([centred / len(x) ** 0.5, strength**0.5 * np.eye(4)])
     target = np.vstack([lost @ weight[:, 2:4].T / len(x) ** 0.5, np.zeros((4, 5))])

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["prune"]
 
 _DEFAULT_SCORES = (
-    "leftover,leftover-layer,relative-norm,gradient,redundancy,h400,h400-random-tree,h400-no-tree,random"
+    "leftover-response,leftover,response,relative-norm,gradient,redundancy,h400,h400-random-tree,"
+    "h400-no-tree,random"
 )
 
 

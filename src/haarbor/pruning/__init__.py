@@ -9,6 +9,7 @@ from haarbor.pruning.controls import ScoreControls, score_controls
 from haarbor.pruning.damage_curves import DamageCurves, ScoreCurve, damage_curves
 from haarbor.pruning.footprint import Footprint, footprints
 from haarbor.pruning.head_gates import gated_heads, removed_heads
+from haarbor.pruning.head_responses import HeadResponses, head_responses
 from haarbor.pruning.head_sites import HeadSite, HeadSites, head_sites
 from haarbor.pruning.layer_moments import LayerMoments, layer_moments
 from haarbor.pruning.leftover import Elimination, leftover_elimination
@@ -32,6 +33,7 @@ __all__ = [
     "Elimination",
     "Footprint",
     "HeadDamage",
+    "HeadResponses",
     "HeadSite",
     "HeadSites",
     "LayerFit",
@@ -52,6 +54,7 @@ __all__ = [
     "footprints",
     "gated_heads",
     "head_damage",
+    "head_responses",
     "head_sites",
     "layer_moments",
     "leftover_elimination",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from haarbor.capturing.attention_call import AttentionCall
 from haarbor.errors import PruningError, SettingError
 from haarbor.pruning.attention_statistics import AttentionStatistics, AttentionSums
 from haarbor.pruning.head_gates import gated_heads
+from haarbor.pruning.head_responses import HeadResponses, head_responses
 from haarbor.pruning.head_sites import HeadSites, attention_calls, head_sites
 from haarbor.pruning.layer_moments import LayerMoments, MomentHooks
 from haarbor.pruning.metrics import Measure, Metric, metric_named
@@ -22,7 +23,7 @@ from haarbor.pruning.projection_hooks import projection_hooks
 
 __all__ = ["CalibrationPass", "Part", "calibration_pass"]
 
-Part = Literal["attention", "gradients"]
+Part = Literal["attention", "gradients", "responses"]
 """What a pass may gather beyond the moments of the heads' outputs."""
 
 Progress = Callable[[int, int | None], None]
@@ -36,7 +37,7 @@ class CalibrationPass:
     moments: tuple[LayerMoments, ...]
     """Of the heads' outputs, one a layer."""
     parts: dict[str, Any]
-    """What else was gathered, by name; read it as `attention` and `gradients`."""
+    """What else was gathered, by name; read it as `attention`, `gradients` and `responses`."""
     n_samples: int
 
     @property
@@ -65,6 +66,17 @@ class CalibrationPass:
             If the pass was made without.
         """
         return self._part("gradients")  # type: ignore[no-any-return]
+
+    @property
+    def responses(self) -> HeadResponses:
+        """Change of the network's answers without each head.
+
+        Raises
+        ------
+        PruningError
+            If the pass was made without.
+        """
+        return self._part("responses")  # type: ignore[no-any-return]
 
     def _part(self, name: Part) -> Any:
         if name not in self.parts:
@@ -98,11 +110,12 @@ def calibration_pass(
     calibration : iterable
         Batches, as for :func:`haarbor.ablate`; nothing else is looked at, the data that the network will
         be measured on least of all.
-    parts : collection of {"attention", "gradients"}
+    parts : collection of {"attention", "gradients", "responses"}
         Moments come from one forward pass. Attention is recorded in the same pass, and organised
-        sample by sample; gradients need a backward pass as well, one a batch.
+        sample by sample; gradients need a backward pass as well, one a batch; responses need further
+        forward passes of a few samples, see :func:`haarbor.pruning.head_responses`.
     metric : str, Metric or function, default "loss"
-        Whose gradient is taken.
+        Whose gradient is taken, and which knows what of a batch the model is shown.
     sites : HeadSites, optional
     seed : int, default 0
         Of the random trees that serve as control.
@@ -117,10 +130,12 @@ def calibration_pass(
     PruningError
         If the heads cannot be found, or their attention cannot be organised together.
     """
-    unknown = set(parts) - {"attention", "gradients"}
+    unknown = set(parts) - set(get_args(Part))
     if unknown:
-        raise SettingError(f"parts must be 'attention' and 'gradients'; found {sorted(unknown)}.")
-    batches = model_batches(calibration)
+        raise SettingError(f"parts must be among {', '.join(get_args(Part))}; found {sorted(unknown)}.")
+    chosen = metric_named(metric)
+    given = model_batches(calibration)
+    batches = [chosen.shown(batch) for batch in given]
     found = head_sites(model, batches[0]) if sites is None else sites
     n_samples = sum(map(len, batches))
     hooks = MomentHooks(model, found)
@@ -128,16 +143,16 @@ def calibration_pass(
     grams = [weight.T @ weight for weight in hooks.weights()] if "attention" in parts else []
     gradients: list[FloatArray] = []
     done = 0
-    for batch in batches:
+    for batch, whole in zip(batches, given, strict=True):
         if "attention" in parts:
-            for row in _rows(batch):
+            for row in batch.rows():
                 attention.add(*_recorded(model, found, hooks, row), grams)
         else:
             with hooks.watching(), torch.no_grad():
                 hooks.valid = batch.valid
                 forward(model, batch)
         if "gradients" in parts:
-            gradients.append(_gate_gradient(model, found, batch, metric_named(metric)))
+            gradients.append(_gate_gradient(model, found, whole, chosen))
         done += len(batch)
         if on_progress is not None:
             on_progress(done, n_samples)
@@ -146,16 +161,10 @@ def calibration_pass(
         gathered["attention"] = attention.statistics()
     if "gradients" in parts:
         gathered["gradients"] = frozen(np.stack(gradients))
-    return CalibrationPass(sites=found, moments=hooks.moments(), parts=gathered, n_samples=n_samples)
-
-
-def _rows(batch: ModelBatch) -> Iterator[ModelBatch]:
-    """Samples of a batch, one by one."""
-    for row in range(len(batch)):
-        yield ModelBatch(
-            inputs={name: value[row : row + 1] for name, value in batch.inputs.items()},
-            labels=None if batch.labels is None else batch.labels[row : row + 1],
-        )
+    moments = hooks.moments()
+    if "responses" in parts:
+        gathered["responses"] = head_responses(model, found, moments, batches, on_progress=on_progress)
+    return CalibrationPass(sites=found, moments=moments, parts=gathered, n_samples=n_samples)
 
 
 def _recorded(

@@ -24,7 +24,15 @@ from haarbor.pruning.layer_moments import (
 from haarbor.pruning.model_batches import ModelBatch, forward, model_batches
 from haarbor.pruning.projection_hooks import projection_hooks
 
-__all__ = ["Compensation", "LayerFit", "compensate", "compensated", "fitted_projection", "kept_channels"]
+__all__ = [
+    "Compensation",
+    "LayerFit",
+    "compensate",
+    "compensated",
+    "fitted_projection",
+    "kept_channels",
+    "ridge_strength",
+]
 
 Method = Literal["parallel", "sequential"]
 
@@ -84,7 +92,7 @@ def fitted_projection(
     removed : ndarray of int
         Heads of the layer that go.
     ridge : float, default 0.1
-        Pull towards the weights as they are, relative to the mean variance of a kept channel.
+        Pull towards the weights as they are, relative to the mean variance of the layer's channels.
 
     Returns
     -------
@@ -110,7 +118,7 @@ def fitted_projection(
     mean_error = float(np.einsum("ij,jk,ik->", lost, inner, lost))
     cross = covariance[np.ix_(kept, gone)] @ lost.T
     own = covariance[np.ix_(kept, kept)]
-    change = _ridge_solution(own, cross, ridge)
+    change = _ridge_solution(own, cross, ridge_strength(covariance, ridge))
     fitted = np.zeros_like(weight)
     fitted[:, kept] = weight[:, kept] + change.T
     bias = moments.bias + lost @ moments.mean[gone] - change.T @ moments.mean[kept]
@@ -268,6 +276,7 @@ def _layer_fit(
     if chosen is not None:
         x, y = x[chosen], y[chosen]
     n_tokens = x.shape[0]
+    spread = float((y - y.mean(dim=0)).square().mean())
     stays = y[:, index]
     missing = x @ matrix.T - stays @ matrix[:, index].T
     stays_mean, missing_mean = stays.mean(dim=0), missing.mean(dim=0)
@@ -275,7 +284,7 @@ def _layer_fit(
     own = (stays.T @ stays / n_tokens).cpu().numpy()
     cross = (stays.T @ missing / n_tokens).cpu().numpy()
     mean_error = float(missing.square().sum() / n_tokens)
-    change = _ridge_solution(own, cross, ridge)
+    change = _ridge_solution(own, cross, ridge * spread)
     fitted = np.zeros_like(weight)
     fitted[:, kept] = weight[:, kept] + change.T
     offset = missing_mean.cpu().numpy() - change.T @ stays_mean.cpu().numpy()
@@ -285,12 +294,17 @@ def _layer_fit(
     )
 
 
-def _ridge_solution(own: FloatArray, cross: FloatArray, ridge: float) -> FloatArray:
-    """Solution D of (own + ridge mean(diag)) D = cross; the shortest one where the matrix is singular."""
+def ridge_strength(covariance: FloatArray, ridge: float) -> float:
+    """What a ridge adds to the diagonal: so many times the mean variance of the layer's channels."""
+    mean_variance: float = np.trace(covariance).item() / covariance.shape[0]
+    return ridge * mean_variance
+
+
+def _ridge_solution(own: FloatArray, cross: FloatArray, strength: float) -> FloatArray:
+    """Solution D of (own + strength) D = cross; the shortest one where the matrix is singular."""
     n = own.shape[0]
     if n == 0:
         return np.zeros_like(cross)
-    strength = ridge * float(np.trace(own)) / n
     if strength > 0:
         found: FloatArray = solve(own + strength * np.eye(n), cross, assume_a="pos")
         return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
-from haarbor.errors import SettingError
+from haarbor.errors import DataError, SettingError
 from haarbor.pruning.head_sites import HeadSite, HeadSites
 from haarbor.pruning.layer_moments import LayerMoments
 from haarbor.pruning.output_norms import require_stream
@@ -23,7 +23,7 @@ class Elimination:
     order: IntArray
     """Shape (n_heads,): numbers of the heads."""
     increases: FloatArray
-    """What is left over in addition when each of them goes, shape (n_heads,)."""
+    """What is left over in addition when each of them goes, as layers are compared, shape (n_heads,)."""
 
     @property
     def ranks(self) -> FloatArray:
@@ -44,6 +44,8 @@ class _Layer:
         self.weight = weight.copy()
         self.kept = list(range(site.n_heads))
         self.costs: dict[int, float] = {}
+        self.units = np.ones(site.n_heads)
+        """What the costs of each head are divided by, to be compared."""
         self._price()
 
     def _price(self) -> None:
@@ -56,7 +58,7 @@ class _Layer:
             self.costs[head] = max(float(np.sum(lost.T * solved)), 0.0)
 
     def cheapest(self) -> tuple[float, int]:
-        return min((cost, head) for head, cost in self.costs.items())
+        return min((cost / float(self.units[head]), head) for head, cost in self.costs.items())
 
     def remove(self, head: int) -> None:
         part = self.site.channels(head)
@@ -73,6 +75,7 @@ def leftover_elimination(
     *,
     relative: bool = True,
     balance: float = 0.0,
+    responses: FloatArray | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
@@ -93,6 +96,11 @@ def leftover_elimination(
         attention output to this power. With 0 only the residual stream is the measure, and layers
         that write little are emptied first; with 1 every layer is measured by itself, and all are
         emptied alike.
+    responses : ndarray, shape (n_heads,), optional
+        Measured damage of each head's own removal, such as
+        :func:`haarbor.pruning.head_responses`. What a head leaves over is then counted in units of
+        this damage, so that its price is the damage as long as its layer is whole, and grows as the
+        heads go that could stand in for it. `balance` has no effect then.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -112,25 +120,40 @@ def leftover_elimination(
         raise SettingError(f"ridge must not be negative; found {ridge}.")
     if not 0 <= balance <= 1:
         raise SettingError(f"balance must be between 0 and 1; found {balance}.")
+    if responses is not None and (
+        responses.shape != (sites.n_heads,) or not (np.isfinite(responses) & (responses >= 0)).all()
+    ):
+        raise DataError(
+            f"responses must be one finite number a head, not negative, shape ({sites.n_heads},); found "
+            f"shape {responses.shape}."
+        )
     require_stream(moments)
-    layers = []
-    scales = []
-    for layer, site in zip(moments, sites.layers, strict=True):
-        covariance = layer.relative_covariance if relative else layer.covariance
-        layers.append(_Layer(covariance, layer.weight, site, ridge))
-        stream = 1.0 if relative else layer.stream_energy
-        energy = float(np.sum((layer.weight @ covariance) * layer.weight)) / stream
-        # A layer that writes nothing has nothing to lose, whatever it is divided by.
-        scales.append(stream * (energy**balance if energy > 0 else 1.0))
     starts = np.concatenate([[0], np.cumsum([site.n_heads for site in sites.layers])])
+    layers = []
+    for layer, site, start in zip(moments, sites.layers, starts[:-1], strict=True):
+        covariance = layer.relative_covariance if relative else layer.covariance
+        candidates = _Layer(covariance, layer.weight, site, ridge)
+        if responses is None:
+            stream = 1.0 if relative else layer.stream_energy
+            energy = float(np.sum((layer.weight @ covariance) * layer.weight)) / stream
+            # A layer that writes nothing has nothing to lose, whatever it is divided by.
+            candidates.units[:] = stream * (energy**balance if energy > 0 else 1.0)
+        else:
+            measured = responses[start : start + site.n_heads]
+            first = np.array([candidates.costs[head] for head in range(site.n_heads)])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                candidates.units[:] = first / measured
+            # A head that leaves nothing over costs nothing in any unit.
+            candidates.units[first == 0] = 1.0
+        layers.append(candidates)
     order, increases = [], []
     offers = {number: layer.cheapest() for number, layer in enumerate(layers)}
     # A layer that is emptied last of all loses its last head after every other layer has one left.
     while offers:
-        number = min(offers, key=lambda n: (len(layers[n].kept) == 1, offers[n][0] / scales[n], n))
-        cost, head = offers.pop(number)
+        number = min(offers, key=lambda n: (len(layers[n].kept) == 1, offers[n][0], n))
+        price, head = offers.pop(number)
         order.append(int(starts[number]) + head)
-        increases.append(cost / scales[number])
+        increases.append(price)
         layers[number].remove(head)
         if layers[number].kept:
             offers[number] = layers[number].cheapest()

@@ -21,6 +21,10 @@ Measure = Callable[[torch.nn.Module, ModelBatch], Any]
 """Gives a number, or a pair of the sum of some numbers and how many there are."""
 
 
+def _as_it_is(batch: ModelBatch) -> ModelBatch:
+    return batch
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A quality of a model on data; smaller is better unless it says otherwise.
@@ -32,6 +36,9 @@ class Metric:
     name: str
     function: Measure
     higher_is_better: bool = False
+    shown: Callable[[ModelBatch], ModelBatch] = _as_it_is
+    """What the model gets to see of a batch, and which of its answers count; what is learnt from
+    calibration data is learnt from this."""
 
     def total(self, model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
         """Sum over the batch, with its gradient, and what it is to be divided by."""
@@ -161,7 +168,7 @@ def masked_token_loss(
     if not 0 < share <= 1:
         raise SettingError(f"share must be above 0 and at most 1; found {share}.")
 
-    def loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+    def hidden_tokens(batch: ModelBatch) -> tuple[torch.Tensor, torch.Tensor]:
         tokens = batch.tokens
         if tokens is None:
             raise DataError("the loss at hidden tokens needs token ids; the batch has none.")
@@ -173,20 +180,25 @@ def masked_token_loss(
             digest = hashlib.sha256(ids.tobytes() + str(seed).encode()).digest()
             rng = np.random.default_rng(list(digest))
             n_hidden = min(allowed.size, max(1, round(share * allowed.size)))
-            hidden[row, torch.as_tensor(rng.choice(allowed, n_hidden, replace=False), dtype=torch.long)] = (
-                True
-            )
+            chosen = torch.as_tensor(rng.choice(allowed, n_hidden, replace=False), dtype=torch.long)
+            hidden[row, chosen] = True
+        return tokens, hidden
+
+    def with_hidden(batch: ModelBatch) -> ModelBatch:
+        tokens, hidden = hidden_tokens(batch)
         name = next(name for name, value in batch.inputs.items() if value is tokens)
-        shown = ModelBatch(
-            inputs={**batch.inputs, name: tokens.masked_fill(hidden, mask_id)}, labels=batch.labels
-        )
-        logits = logits_of(forward(model, shown))
+        inputs = {**batch.inputs, name: tokens.masked_fill(hidden, mask_id)}
+        return ModelBatch(inputs=inputs, labels=batch.labels, counted=hidden)
+
+    def loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+        tokens, hidden = hidden_tokens(batch)
+        logits = logits_of(forward(model, with_hidden(batch)))
         hidden = hidden.to(logits.device)
         answers = tokens.to(logits.device)[hidden]
         losses = functional.cross_entropy(_precise(logits[hidden]), answers, reduction="sum")
         return losses, float(answers.numel())
 
-    return Metric("masked-loss", loss)
+    return Metric("masked-loss", loss, shown=with_hidden)
 
 
 def _labelled(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, torch.Tensor]:

@@ -30,6 +30,8 @@ class ModelBatch:
     """By name; the name is empty for a tensor that is the first argument."""
     labels: torch.Tensor | None
     """As the metric wants them; None where it needs none."""
+    counted: torch.Tensor | None = None
+    """True where the answer counts, shape (batch, ...) like the answers; None for all but padding."""
 
     def __len__(self) -> int:
         """Samples in the batch."""
@@ -52,6 +54,15 @@ class ModelBatch:
             if value is not None and value.dim() == 2:
                 return value.bool()
         return None
+
+    def rows(self) -> Iterator[ModelBatch]:
+        """Samples of the batch, one by one."""
+        for row in range(len(self)):
+            yield ModelBatch(
+                inputs={name: value[row : row + 1] for name, value in self.inputs.items()},
+                labels=None if self.labels is None else self.labels[row : row + 1],
+                counted=None if self.counted is None else self.counted[row : row + 1],
+            )
 
     def arrays(self) -> Iterator[AnyArray]:
         """The main input of each sample: token ids without padding, or pixels and the like."""

@@ -36,7 +36,7 @@ class Score:
 
     @property
     def gradient_free(self) -> bool:
-        """Whether one forward pass is enough."""
+        """Whether forward passes are enough."""
         return "gradients" not in self.needs
 
 
@@ -61,7 +61,7 @@ def register_score(
         Gives one number a head; the lowest goes first.
     meaning : str
         What goes first, in a line.
-    needs : iterable of {"attention", "gradients"}
+    needs : iterable of {"attention", "gradients", "responses"}
         What of the pass it reads beyond the moments.
     control : bool, default False
         Whether it is there to be compared with, and never recommended.
@@ -151,6 +151,11 @@ def _add(name: str, meaning: str, function: ScoreFunction, *needs: Part) -> None
 
 _add("leftover", "heads whose output the rest of their layer can give instead, without a backward pass",
      lambda found: leftover_elimination(found.moments, found.sites).ranks)  # fmt: skip
+_add("leftover-response", "the same, counted by how the network's answers change without each head",
+     lambda found: leftover_elimination(found.moments, found.sites, responses=found.responses.values).ranks,
+     "responses")  # fmt: skip
+_add("response", "heads without which the network's answers change little, their layer refitted",
+     lambda found: found.responses.values, "responses")  # fmt: skip
 _add("leftover-balanced", "the same, layers compared by the stream and by their own attention output",
      lambda found: leftover_elimination(found.moments, found.sites, balance=0.5).ranks)  # fmt: skip
 _add("leftover-layer", "the same, every layer measured by its own attention output",

@@ -1,0 +1,108 @@
+"""Tables of docs/pruning.md, made of the files that benchmarks/pruning.py writes.
+
+    python benchmarks/pruning_page.py docs/results/pruning
+
+On the page each table follows the comment that is printed before it, up to the next blank line; a test
+compares them with the files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["loaded_cases", "page_tables", "result_tables"]
+
+SUMMARY = "summary"
+_SUMMED_UP, _REPLACEMENT = "leftover-response", "refit"
+_MARKER = re.compile(r"<!-- table ([^\n]+?) -->\n(.*?)(?=\n[ \t]*\n|\Z)", re.DOTALL)
+
+
+def loaded_cases(folder: Path) -> list[dict[str, Any]]:
+    """Cases of a folder; those that something was chosen on come first, else by name."""
+    cases = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    return sorted(cases, key=lambda case: (case["role"] != "chosen on", case["name"]))
+
+
+def result_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
+    """Markdown of all tables by the words of their marker, such as "minilm refit" or "summary"."""
+    tables = {
+        f"{case['name']} {replacement}": damage_table(case, replacement)
+        for case in cases
+        for replacement in case["replacements"]
+    }
+    return {SUMMARY: summary_table(cases), **tables} if cases else {}
+
+
+def page_tables(page: str) -> dict[str, str]:
+    """Markdown of the marked tables of a page, by the words of their marker.
+
+    Raises
+    ------
+    ValueError
+        If a marker stands there twice.
+    """
+    tables: dict[str, str] = {}
+    for words, table in _MARKER.findall(page):
+        if words in tables:
+            raise ValueError(f"a table must be on the page once; {words!r} is there twice.")
+        tables[words] = table.rstrip()
+    return tables
+
+
+def damage_table(case: Mapping[str, Any], replacement: str) -> str:
+    """The metric without some heads, a row for each score."""
+    scores = case["replacements"][replacement]["scores"]
+    rows = [
+        [score, *(_with_error(*pair) for pair in zip(found["values"], found["standard_errors"], strict=True))]
+        for score, found in scores.items()
+    ]
+    return _markdown([replacement, *_percentages(case["shares"])], rows)
+
+
+def summary_table(cases: list[dict[str, Any]]) -> str:
+    """How much more damage the score summed up does than gradient importance, a row for each case."""
+    shares = cases[0]["shares"]
+    rows = []
+    for case in cases:
+        if case["shares"] != shares:
+            raise ValueError(f"all cases must have the shares {shares}; {case['name']} has {case['shares']}.")
+        measured = case["replacements"].get(_REPLACEMENT, {"scores": {}})["scores"].get(_SUMMED_UP, {})
+        if "difference_to_gradient" in measured:
+            pairs = zip(
+                measured["difference_to_gradient"], measured["standard_errors_of_difference"], strict=True
+            )
+            cells = [_with_error(*pair, sign="+") for pair in pairs]
+        else:
+            cells = ["not measured"] * len(shares)
+        rows.append([f"{case['name']} ({_sizes(case)})", case["role"], *cells])
+    return _markdown([f"{_SUMMED_UP} less gradient, {_REPLACEMENT}", "", *_percentages(shares)], rows)
+
+
+def _sizes(case: Mapping[str, Any]) -> str:
+    heads = case["heads"]
+    return f"{case['layers']} x {heads[0]}" if len(set(heads)) == 1 else f"{sum(heads)} heads"
+
+
+def _percentages(shares: list[float]) -> list[str]:
+    return [f"{100 * share:g} %" for share in shares]
+
+
+def _with_error(value: float, error: float, *, sign: str = "") -> str:
+    return f"{value:{sign}.3f} ±{error:.3f}"
+
+
+def _markdown(head: list[str], rows: list[list[str]]) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python benchmarks/pruning_page.py FOLDER")
+    for name, table in result_tables(loaded_cases(Path(sys.argv[1]))).items():
+        print(f"<!-- table {name} -->\n{table}\n")

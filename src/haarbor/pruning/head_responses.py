@@ -1,0 +1,286 @@
+"""How a network's answers change without each head: probes that need forward passes and no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.pruning.compensation import RIDGE, ridge_strength
+from haarbor.pruning.head_sites import HeadSite, HeadSites
+from haarbor.pruning.layer_moments import LayerMoments
+from haarbor.pruning.metrics import logits_of
+from haarbor.pruning.model_batches import ModelBatch, forward
+from haarbor.pruning.projection_hooks import projection_hooks
+
+__all__ = ["HeadResponses", "head_responses", "single_fits"]
+
+N_ANSWERS = 512
+"""Answers (tokens of a language model, images of a classifier) after which no more samples are probed."""
+N_SAMPLES = 64
+"""Samples after which no more are probed, however few answers they give."""
+_MOST_NUMBERS = 2**26
+"""Numbers in the answers of all heads that are probed at once; more heads go in turns."""
+_AT_ONCE = 2**18
+"""Numbers of an answer that are compared at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class HeadResponses:
+    """Change of a network's answers when a head is removed and its layer refitted."""
+
+    values: FloatArray
+    """Mean over the answers, shape (n_heads,)."""
+    by_sample: FloatArray
+    """Mean over the answers to each sample, shape (n_samples, n_heads)."""
+    n_answers: int
+
+    def __repr__(self) -> str:
+        return f"HeadResponses({self.values.size} heads, {self.n_answers} answers)"
+
+
+def head_responses(
+    model: torch.nn.Module,
+    sites: HeadSites,
+    moments: Sequence[LayerMoments],
+    batches: Sequence[ModelBatch],
+    *,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> HeadResponses:
+    r"""How much the answers of a network change without each of its heads.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        In eval mode.
+    sites : HeadSites
+    moments : sequence of LayerMoments
+        The head that goes is made up for by the rest of its layer, see
+        :func:`haarbor.pruning.compensate`: what the network loses is what they cannot give.
+    batches : sequence of ModelBatch
+        As the model is shown them; samples are taken evenly from all of them, until there are 512
+        answers or 64 samples.
+    on_progress : function of (samples done, samples in all), optional
+
+    Returns
+    -------
+    HeadResponses
+
+    Notes
+    -----
+    The change is the relative entropy :math:`\sum_c p_c \log(p_c / q_c)` from the whole network's
+    answer :math:`p` to the answer :math:`q` without the head; for networks that answer with vectors,
+    the square of the difference relative to that of the vector. No labels are used. Padding is left
+    out, and so are answers that the batch does not count, such as those to tokens that were not hidden.
+
+    All heads of a layer are probed in one forward, one row each beside a row that keeps them all. Up to
+    their layer the rows are alike, and are computed once where the model lets a batch grow on its way;
+    this is tried, and the row that keeps all heads must give the answer that was known already. So a
+    sample costs about half a forward a head.
+    """
+    rows = _spread([row for batch in batches for row in batch.rows()], model)
+    probe = _Probe(model, sites, moments)
+    values = []
+    counts = []
+    for done, (row, answer) in enumerate(rows):
+        changes, count = probe.changes(row, answer)
+        values.append(changes)
+        counts.append(count)
+        if on_progress is not None:
+            on_progress(done + 1, len(rows))
+    by_sample: FloatArray = np.stack(values)
+    return HeadResponses(
+        values=frozen(np.average(by_sample, axis=0, weights=counts)),
+        by_sample=frozen(by_sample),
+        n_answers=sum(counts),
+    )
+
+
+def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelBatch, torch.Tensor]]:
+    """Samples, evenly from all, with the network's own answers."""
+    # A golden-ratio walk: however soon it stops, what it has seen lies evenly.
+    step = max(1, round(len(rows) * (np.sqrt(5) - 1) / 2))
+    while np.gcd(step, len(rows)) != 1:
+        step += 1
+    found: list[tuple[ModelBatch, torch.Tensor]] = []
+    n_answers = 0
+    for place in range(len(rows)):
+        if n_answers >= N_ANSWERS or len(found) >= N_SAMPLES:
+            break
+        row = rows[place * step % len(rows)]
+        with torch.no_grad():
+            answer, _ = _answer(forward(model, row))
+        found.append((row, answer))
+        n_answers += int(_counted(row, answer).sum())
+    return found
+
+
+def single_fits(
+    moments: LayerMoments, site: HeadSite, *, ridge: float = RIDGE
+) -> tuple[FloatArray, FloatArray]:
+    r"""Projections of a layer without each one of its heads, the others refitted.
+
+    Parameters
+    ----------
+    moments : LayerMoments
+    site : HeadSite
+    ridge : float, default 0.1
+
+    Returns
+    -------
+    weights : ndarray, shape (n_heads, n_outputs, width)
+    biases : ndarray, shape (n_heads, n_outputs)
+
+    Notes
+    -----
+    The same as :func:`haarbor.pruning.compensation.fitted_projection` for every head, from one inverse
+    :math:`P = (C + \lambda)^{-1}` for all: the channels :math:`h` go, and the weights become
+    :math:`W - W_h P_{hh}^{-1} P_{h,:}`.
+    """
+    covariance = moments.covariance
+    strength = ridge_strength(covariance, ridge)
+    # A layer whose heads give nothing has nothing to refit.
+    inverse = np.linalg.inv(covariance + max(strength, np.finfo(np.float64).tiny) * np.eye(site.width))
+    weights, biases = [], []
+    for head in range(site.n_heads):
+        part = site.channels(head)
+        weight = moments.weight - moments.weight[:, part] @ np.linalg.solve(
+            inverse[part, part], inverse[part, :]
+        )
+        weight[:, part] = 0.0
+        weights.append(weight)
+        biases.append(moments.bias + (moments.weight - weight) @ moments.mean)
+    return np.stack(weights), np.stack(biases)
+
+
+class _Probe:
+    """Runs a model with one row for each removed head."""
+
+    def __init__(self, model: torch.nn.Module, sites: HeadSites, moments: Sequence[LayerMoments]) -> None:
+        self._model, self._sites = model, sites
+        weight = next(model.parameters(), torch.zeros(1))
+        self._fits = [
+            tuple(torch.as_tensor(array).to(weight) for array in single_fits(layer, site))
+            for layer, site in zip(moments, sites.layers, strict=True)
+        ]
+        self._grows: bool | None = None
+        """Whether the batch may grow on its way through the model; None until it was tried."""
+
+    def changes(self, row: ModelBatch, answer: torch.Tensor) -> tuple[FloatArray, int]:
+        """Mean change of one sample's answers without each head, and how many answers there are."""
+        counted = _counted(row, answer)
+        found: list[FloatArray] = []
+        for number, site in enumerate(self._sites.layers):
+            for heads in _turns(site.n_heads, answer.numel()):
+                answers, vectors = self._answers(number, heads, row, answer)
+                found.append(_mean_changes(answer[0], answers, counted[0], vectors=vectors))
+        return np.concatenate(found), int(counted.sum())
+
+    def _answers(
+        self, number: int, heads: IntArray, row: ModelBatch, answer: torch.Tensor
+    ) -> tuple[torch.Tensor, bool]:
+        if self._grows is not False:
+            try:
+                answers, vectors = self._run(number, heads, row)
+                self._grows = _is_same(answers, answer, heads.size)
+            except (RuntimeError, ValueError, IndexError):
+                # Some models keep the size of their batch in mind: those get all rows from the start.
+                self._grows = False
+            if self._grows:
+                return answers[1:], vectors
+        repeated = ModelBatch(
+            inputs={
+                name: value.expand(heads.size + 1, *value.shape[1:]) for name, value in row.inputs.items()
+            },
+            labels=None,
+        )
+        answers, vectors = self._run(number, heads, repeated)
+        return answers[1:], vectors
+
+    def _run(self, number: int, heads: IntArray, row: ModelBatch) -> tuple[torch.Tensor, bool]:
+        weights, biases = self._fits[number]
+
+        def without_each(layer: int, x: torch.Tensor, output: torch.Tensor) -> torch.Tensor | None:
+            if layer != number:
+                return None
+            first, last = int(heads[0]), int(heads[-1]) + 1
+            mixed = torch.einsum("...w,how->h...o", x[0], weights[first:last])
+            bias = biases[first:last].reshape(heads.size, *[1] * (x.dim() - 2), -1)
+            return torch.cat([output[:1], mixed + bias])
+
+        with projection_hooks(self._model, self._sites, change_output=without_each), torch.no_grad():
+            return _answer(forward(self._model, row))
+
+
+def _turns(n_heads: int, n_numbers: int) -> Iterator[IntArray]:
+    """Heads of a layer that are probed at once."""
+    size = max(1, _MOST_NUMBERS // max(n_numbers, 1) - 1)
+    for begin in range(0, n_heads, size):
+        yield np.arange(begin, min(begin + size, n_heads))
+
+
+def _is_same(answers: torch.Tensor, answer: torch.Tensor, n_heads: int) -> bool:
+    """Whether there is a row for each head, and the first one is the answer with all heads."""
+    if answers.shape != (n_heads + 1, *answer.shape[1:]):
+        return False
+    scale = float(answer.abs().max())
+    return bool(torch.allclose(answers[:1], answer, rtol=0, atol=1e-3 * scale + 1e-6))
+
+
+def _answer(output: Any) -> tuple[torch.Tensor, bool]:
+    """Scores or vectors that a model answers with, and whether they are vectors."""
+    hidden = getattr(output, "last_hidden_state", None)
+    if isinstance(hidden, torch.Tensor) and getattr(output, "logits", None) is None:
+        return hidden, True
+    scores = logits_of(output)
+    # A single score a sample is no distribution: it is compared as a vector is.
+    return scores, scores.shape[-1] == 1
+
+
+def _counted(row: ModelBatch, answer: torch.Tensor) -> torch.Tensor:
+    """Which answers count: those the batch says, or all but those to padding; shape (1, ...)."""
+    for chosen in (row.counted, row.valid):
+        if chosen is not None and chosen.shape == answer.shape[:-1]:
+            return chosen.to(answer.device)
+    return torch.ones(answer.shape[:-1], dtype=torch.bool, device=answer.device)
+
+
+def _mean_changes(
+    answer: torch.Tensor, answers: torch.Tensor, counted: torch.Tensor, *, vectors: bool
+) -> FloatArray:
+    """Mean change from one sample's answer to each of several, shape (n,)."""
+    size = answer.shape[-1]
+    whole, others = answer.reshape(-1, size), answers.reshape(len(answers), -1, size)
+    totals = torch.zeros(len(answers), dtype=torch.float64)
+    # A few answers at a time, so that they stay in the processor's cache.
+    step = max(1, _AT_ONCE // size)
+    for begin in range(0, whole.shape[0], step):
+        part = slice(begin, begin + step)
+        chosen = counted.reshape(-1)[part]
+        distances = _square_distances if vectors else _relative_entropies
+        totals += distances(whole[part], others[:, part])[:, chosen].sum(dim=1).cpu()
+    found: FloatArray = (totals / int(counted.sum())).numpy()
+    return found
+
+
+def _square_distances(whole: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    """Of vectors (answer, channel) to others (n, answer, channel), relative to their squares."""
+    vectors = whole.double()
+    sizes = vectors.square().sum(dim=-1).clamp_min(torch.finfo(torch.float64).tiny)
+    return (others.double() - vectors).square().sum(dim=-1) / sizes
+
+
+def _relative_entropies(whole: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    """From distributions by their scores (answer, class) to others (n, answer, class)."""
+    logs = torch.log_softmax(whole.float(), dim=-1)
+    shares = logs.exp()
+    found = []
+    for other in others:
+        apart = logs - torch.log_softmax(other.float(), dim=-1)
+        # The terms of sum p log(p / q) cancel to second order; with sum q - p = 0 added they do not.
+        found.append((shares * (torch.expm1(-apart) + apart)).sum(dim=-1).double())
+    return torch.stack(found)

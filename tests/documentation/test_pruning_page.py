@@ -1,0 +1,70 @@
+"""The marked tables of docs/pruning.md are those of the files they were made from."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def loaded_module():
+    spec = importlib.util.spec_from_file_location("pruning_page", ROOT / "benchmarks" / "pruning_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+pruning_page = loaded_module()
+MEASURED = pruning_page.result_tables(pruning_page.loaded_cases(ROOT / "docs" / "results" / "pruning"))
+SHOWN = pruning_page.page_tables((ROOT / "docs" / "pruning.md").read_text(encoding="utf-8"))
+
+
+def made_case(name, role, damage):
+    row = {
+        "values": [damage, 2 * damage],
+        "standard_errors": [0.01, 0.02],
+        "difference_to_gradient": [-damage, damage],
+        "standard_errors_of_difference": [0.001, 0.002],
+    }
+    return {
+        "name": name,
+        "layers": 2,
+        "heads": [4, 4],
+        "role": role,
+        "shares": [0.1, 0.3],
+        "replacements": {"refit": {"scores": {"leftover-response": row}}},
+    }
+
+
+def test_page_shows_every_table_that_was_measured_and_no_other():
+    assert set(SHOWN) == set(MEASURED)
+
+
+def test_tables_of_the_page_are_measured():
+    assert {name: MEASURED[name] for name in SHOWN} == SHOWN
+
+
+def test_tables_are_made_of_files_in_the_order_of_their_roles(tmp_path):
+    for case in (made_case("ants", "confirmed on", 1.0), made_case("bees", "chosen on", 0.5)):
+        (tmp_path / f"{case['name']}.json").write_text(json.dumps(case))
+    tables = pruning_page.result_tables(pruning_page.loaded_cases(tmp_path))
+    assert list(tables) == ["summary", "bees refit", "ants refit"]
+    assert tables["ants refit"] == (
+        "| refit | 10 % | 30 % |\n|---|---|---|\n| leftover-response | 1.000 ±0.010 | 2.000 ±0.020 |"
+    )
+    assert tables["summary"].splitlines()[2:] == [
+        "| bees (2 x 4) | chosen on | -0.500 ±0.001 | +0.500 ±0.002 |",
+        "| ants (2 x 4) | confirmed on | -1.000 ±0.001 | +1.000 ±0.002 |",
+    ]
+
+
+def test_tables_of_a_page_end_at_a_blank_line():
+    page = "text\n\n<!-- table a refit -->\n| a |\n|---|\n\nmore\n\n<!-- table summary -->\n| b |\n"
+    assert pruning_page.page_tables(page) == {"a refit": "| a |\n|---|", "summary": "| b |"}
+
+
+def test_page_with_a_table_twice_is_refused():
+    with pytest.raises(ValueError, match="'summary' is there twice"):
+        pruning_page.page_tables("<!-- table summary -->\n| a |\n\n<!-- table summary -->\n| a |\n")

@@ -1,0 +1,234 @@
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from transformers.modeling_outputs import BaseModelOutput
+
+from haarbor.errors import DataError, PruningError, SettingError
+from haarbor.pruning import (
+    HeadSites,
+    calibration_pass,
+    compensate,
+    compensated,
+    head_responses,
+    head_sites,
+    layer_moments,
+    leftover_elimination,
+    masked_token_loss,
+    model_batches,
+    pruning_scores,
+)
+from haarbor.pruning.compensation import fitted_projection
+from haarbor.pruning.metrics import logits_of
+from haarbor.pruning.model_batches import forward
+from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, Encoder, batches, network
+from tests.pruning.test_scores import moments_of, site
+
+# The package has a function of this name.
+module = sys.modules["haarbor.pruning.head_responses"]
+
+NETWORKS = [
+    *MADE_SMALLER,
+    *(name for name in MASKED_ONLY if name not in ("multihead", "clip")),
+    "multihead-rows",
+]
+
+
+def relative_entropies(model, sites, moments, rows):
+    """Change without each head, one head and one sample at a time."""
+    found = np.zeros((len(rows), sites.n_heads))
+    for head in range(sites.n_heads):
+        fits = compensate(model, sites, [head], None, moments=moments)
+        for number, row in enumerate(rows):
+            with torch.no_grad():
+                whole = torch.softmax(logits_of(forward(model, row))[0].double(), dim=-1)
+                with compensated(model, sites, fits):
+                    without = torch.softmax(logits_of(forward(model, row))[0].double(), dim=-1)
+            change = (whole * (whole / without).log()).sum(-1)
+            valid = row.valid
+            if valid is not None and valid[0].shape == change.shape:
+                change = change[valid[0]]
+            found[number, head] = change.mean()
+    return found
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_responses_are_the_relative_entropies_of_removing_each_head(name, monkeypatch):
+    model, data = network(name), batches(name, 2)
+    sites = head_sites(model, data[0])
+    moments = layer_moments(model, sites, data)
+    rows = [row for batch in data for row in batch.rows()]
+    found = head_responses(model, sites, moments, data)
+    expected = relative_entropies(model, sites, moments, rows)
+    assert found.values.shape == (sites.n_heads,)
+    scale = expected.max()
+    assert scale > 1e-7
+    # The samples come in an order of their own.
+    order = np.argsort(found.by_sample[:, 0]), np.argsort(expected[:, 0])
+    np.testing.assert_allclose(found.by_sample[order[0]], expected[order[1]], rtol=2e-3, atol=2e-3 * scale)
+    np.testing.assert_allclose(found.values, expected.mean(0), rtol=2e-3, atol=2e-3 * scale)
+    # All rows from the start give the same; and so do heads in several turns.
+    monkeypatch.setattr(module, "_is_same", lambda *_: False)
+    monkeypatch.setattr(module, "_MOST_NUMBERS", 1)
+    again = head_responses(model, sites, moments, data)
+    np.testing.assert_allclose(again.values, found.values, rtol=2e-3, atol=2e-3 * scale)
+
+
+@pytest.mark.parametrize("ridge", [0.01, 0.1, 2.0])
+def test_single_fits_are_the_fits_without_each_head(rng, ridge):
+    x = rng.normal(size=(90, 8)) @ rng.normal(size=(8, 8)) + rng.normal(size=8)
+    layer = moments_of(x, rng.normal(size=(5, 8)), np.ones(90))
+    weights, biases = module.single_fits(layer, site(4, 2), ridge=ridge)
+    for head in range(4):
+        expected = fitted_projection(layer, site(4, 2), np.array([head]), ridge=ridge)
+        np.testing.assert_allclose(weights[head], expected.weight, atol=1e-9)
+        np.testing.assert_allclose(biases[head], expected.bias, atol=1e-9)
+        assert not weights[head][:, 2 * head : 2 * head + 2].any()
+
+
+def test_a_batch_that_cannot_grow_on_its_way_is_repeated_from_the_start(monkeypatch):
+    model, data = network("gpt2"), batches("gpt2", 1)
+    sites = head_sites(model, data[0])
+    moments = layer_moments(model, sites, data)
+    free = head_responses(model, sites, moments, data)
+    sizes = []
+
+    def strict(_module, args, kwargs, output):
+        rows = kwargs["input_ids"].shape[0]
+        sizes.append(rows)
+        if output.logits.shape[0] != rows:
+            raise ValueError("batch sizes differ")
+
+    handle = model.register_forward_hook(strict, with_kwargs=True)
+    bound = head_responses(model, sites, moments, data)
+    handle.remove()
+    assert max(sizes) == sites.layers[0].n_heads + 1
+    np.testing.assert_allclose(bound.values, free.values, rtol=1e-3, atol=1e-7)
+
+
+class Vectors(nn.Module):
+    """Answers with vectors instead of scores."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.inner = Encoder(True)
+
+    def forward(self, input_ids):
+        return BaseModelOutput(last_hidden_state=self.inner(input_ids))
+
+
+def test_vectors_are_compared_by_the_square_of_their_difference():
+    model = Vectors().eval()
+    data = model_batches({"input_ids": torch.randint(3, 97, (2, 9))})
+    sites = head_sites(model, data[0])
+    moments = layer_moments(model, sites, data)
+    found = head_responses(model, sites, moments, data)
+    for head in (0, sites.n_heads - 1):
+        with torch.no_grad():
+            whole = forward(model, data[0]).last_hidden_state.double()
+            with compensated(model, sites, compensate(model, sites, [head], None, moments=moments)):
+                other = forward(model, data[0]).last_hidden_state.double()
+        expected = ((other - whole).square().sum(-1) / whole.square().sum(-1)).mean()
+        assert found.values[head] == pytest.approx(float(expected), rel=1e-3)
+
+
+def test_enough_samples_are_probed_and_no_more(monkeypatch):
+    model, data = network("llama"), batches("llama", 5)
+    sites = head_sites(model, data[0])
+    moments = layer_moments(model, sites, data)
+    assert head_responses(model, sites, moments, data).n_answers == 140  # 5 x 2 texts of 14 tokens
+    monkeypatch.setattr(module, "N_ANSWERS", 30)
+    assert head_responses(model, sites, moments, data).n_answers == 42
+    monkeypatch.setattr(module, "N_SAMPLES", 2)
+    assert head_responses(model, sites, moments, data).by_sample.shape == (2, sites.n_heads)
+
+
+def test_only_answers_that_count_are_compared():
+    model, data = network("llama"), batches("llama", 1)
+    sites = head_sites(model, data[0])
+    moments = layer_moments(model, sites, data)
+    late = torch.arange(14).expand(2, 14) >= 10
+    found = head_responses(model, sites, moments, [replace(data[0], counted=late)])
+    assert found.n_answers == 8
+    fits = compensate(model, sites, [3], None, moments=moments)
+    with torch.no_grad():
+        whole = torch.log_softmax(forward(model, data[0]).logits.double(), dim=-1)
+        with compensated(model, sites, fits):
+            without = torch.log_softmax(forward(model, data[0]).logits.double(), dim=-1)
+    expected = (whole.exp() * (whole - without)).sum(-1)[late].mean()
+    assert found.values[3] == pytest.approx(float(expected), rel=2e-3)
+
+
+def test_hidden_tokens_are_hidden_from_the_calibration_too():
+    model, data = network("bert"), batches("bert", 2)
+    metric = masked_token_loss(2, share=0.5)
+    found = calibration_pass(model, data, parts={"responses"}, metric=metric)
+    shown = [metric.shown(batch) for batch in data]
+    assert not torch.equal(shown[0].tokens, data[0].tokens)
+    expected = layer_moments(model, found.sites, shown)
+    np.testing.assert_allclose(found.moments[1].mean, expected[1].mean, atol=1e-12)
+    responses = head_responses(model, found.sites, expected, shown)
+    np.testing.assert_allclose(found.responses.values, responses.values, atol=1e-9)
+    assert found.responses.n_answers == sum(int((batch.tokens == 2).sum()) for batch in shown)
+
+
+def test_the_first_price_of_a_head_is_its_response_and_grows_with_the_others_gone(rng):
+    x = rng.normal(size=(400, 8)) @ rng.normal(size=(8, 8))
+    sites = HeadSites((site(4, 2),))
+    moments = [moments_of(x, rng.normal(size=(5, 8)), np.ones(400))]
+    responses = np.array([4.0, 1.0, 2.0, 3.0])
+    found = leftover_elimination(moments, sites, responses=responses)
+    assert found.order[0] == 1
+    assert found.increases[0] == pytest.approx(1.0)
+    assert found.increases[1] > 2.0  # the least response of those that are left
+    doubled = leftover_elimination(moments, sites, responses=2 * responses)
+    assert doubled.order.tolist() == found.order.tolist()
+    np.testing.assert_allclose(doubled.increases, 2 * found.increases, rtol=1e-12)
+
+
+def test_heads_in_twins_cost_more_when_the_twin_is_gone(rng):
+    """Two equal heads of small response: one goes, the other is then as dear as what only it can give."""
+    z = rng.normal(size=(500, 2))
+    x = np.concatenate([z, z + 0.01 * rng.normal(size=(500, 2)), rng.normal(size=(500, 2))], axis=1)
+    sites = HeadSites((site(3, 2),))
+    moments = [moments_of(x, np.tile(np.eye(2), (1, 3)), np.ones(500))]
+    found = leftover_elimination(moments, sites, responses=np.array([0.1, 0.11, 0.5]))
+    assert found.order.tolist() == [0, 2, 1]  # by their responses alone the twin would be second
+    assert np.argsort([0.1, 0.11, 0.5]).tolist() == [0, 1, 2]
+
+
+def test_silent_heads_go_first_whatever_was_measured(rng):
+    x = rng.normal(size=(60, 4))
+    x[:, :2] = 0.0
+    sites = HeadSites((site(2, 2),))
+    moments = [moments_of(x, rng.normal(size=(3, 4)), np.ones(60))]
+    for responses in ([0.0, 1.0], [0.5, 1.0], [0.0, 0.0]):
+        found = leftover_elimination(moments, sites, responses=np.array(responses))
+        assert found.order.tolist() == [0, 1]
+        assert np.isfinite(found.increases).all()
+
+
+@pytest.mark.parametrize("responses", [[1.0], [1.0, -1.0], [1.0, np.nan]])
+def test_responses_that_do_not_fit_are_refused(rng, responses):
+    sites = HeadSites((site(2, 2),))
+    moments = [moments_of(rng.normal(size=(60, 4)), rng.normal(size=(3, 4)), np.ones(60))]
+    with pytest.raises(DataError, match="responses must be one finite number a head"):
+        leftover_elimination(moments, sites, responses=np.array(responses))
+
+
+def test_scores_by_responses_need_a_pass_that_has_them():
+    model, data = network("llama"), batches("llama", 2)
+    with pytest.raises(PruningError, match="needs the responses of the heads"):
+        pruning_scores(calibration_pass(model, data), ["response"])
+    with pytest.raises(SettingError, match="parts must be among attention, gradients, responses"):
+        calibration_pass(model, data, parts={"answers"})
+    found = calibration_pass(model, data, parts={"responses"})
+    scores = pruning_scores(found, ["response", "leftover-response"])
+    np.testing.assert_allclose(scores["response"], found.responses.values, atol=0)
+    assert sorted(scores["leftover-response"]) == list(range(found.sites.n_heads))
+    # The cheapest head by its own response is the first to go.
+    assert scores["leftover-response"][np.argmin(scores["response"])] == 0
