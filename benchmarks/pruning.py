@@ -64,7 +64,9 @@ def seconds(work: Callable[[], T]) -> tuple[T, float]:
     return result, time.perf_counter() - begin
 
 
-def measured(case: Case, scores: Sequence[str], replacements: Sequence[str]) -> dict[str, Any]:
+def measured(
+    case: Case, scores: Sequence[str], replacements: Sequence[str], shown: Sequence[str]
+) -> dict[str, Any]:
     """All numbers of a case, printed as they come."""
     require_disjoint(case.calibration, case.evaluation)
     named = [score for score in scores if score != RANDOM]
@@ -95,7 +97,7 @@ def measured(case: Case, scores: Sequence[str], replacements: Sequence[str]) -> 
                 case.model,
                 found,
                 case.evaluation,
-                scores,
+                shown,
                 shares=SHARES,
                 metric=case.metric,
                 replacement=replacement,
@@ -164,6 +166,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--model", type=Path, help="folder with another network of haarbor.zoo")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--scores", default="few", help="few, many, or names with commas between them")
+    parser.add_argument("--curves", help="those of the scores that are measured; all of them by default")
+    parser.add_argument("--evaluation", type=int, help="batches to measure on; all of them by default")
     parser.add_argument("--replacements", default="refit,zero", help="of refit, zero and mean")
     parser.add_argument("--out", type=Path, help="folder for NAME.json")
     given = parser.parse_args()
@@ -191,7 +195,10 @@ def main() -> None:
         scores_named(score for score in scores if score != RANDOM)
         case = NETWORKS[given.name](places)
         case.model.to(given.device)
-        result = measured(case, scores, given.replacements.split(","))
+        if given.evaluation is not None:
+            case = replace(case, evaluation=case.evaluation[: given.evaluation])
+        shown = scores if given.curves is None else tuple(given.curves.split(","))
+        result = measured(case, scores, given.replacements.split(","), shown)
     except HaarborError as error:
         sys.exit(str(error))
     if given.out is not None:

@@ -17,8 +17,7 @@ from typing import Any
 
 __all__ = ["loaded_cases", "page_tables", "result_tables"]
 
-SUMMARY = "summary"
-_SUMMED_UP, _REPLACEMENT = "leftover-response", "refit"
+_SUMMED_UP, _REPLACEMENT = ("leftover-response", "leftover"), "refit"
 _MARKER = re.compile(r"<!-- table ([^\n]+?) -->\n(.*?)(?=\n[ \t]*\n|\Z)", re.DOTALL)
 
 
@@ -29,13 +28,14 @@ def loaded_cases(folder: Path) -> list[dict[str, Any]]:
 
 
 def result_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
-    """Markdown of all tables by the words of their marker, such as "minilm refit" or "summary"."""
+    """Markdown of all tables by the words of their marker, such as "minilm refit" or "summary leftover"."""
     tables = {
         f"{case['name']} {replacement}": damage_table(case, replacement)
         for case in cases
         for replacement in case["replacements"]
     }
-    return {SUMMARY: summary_table(cases), **tables} if cases else {}
+    summaries = {f"summary {score}": summary_table(cases, score) for score in _SUMMED_UP}
+    return {**summaries, **tables} if cases else {}
 
 
 def page_tables(page: str) -> dict[str, str]:
@@ -64,14 +64,14 @@ def damage_table(case: Mapping[str, Any], replacement: str) -> str:
     return _markdown([replacement, *_percentages(case["shares"])], rows)
 
 
-def summary_table(cases: list[dict[str, Any]]) -> str:
-    """How much more damage the score summed up does than gradient importance, a row for each case."""
-    shares = cases[0]["shares"]
+def summary_table(cases: list[dict[str, Any]], score: str) -> str:
+    """How much more damage a score does than gradient importance, a row for each case."""
+    shares = cases[0]["shares"] if cases else []
     rows = []
     for case in cases:
         if case["shares"] != shares:
             raise ValueError(f"all cases must have the shares {shares}; {case['name']} has {case['shares']}.")
-        measured = case["replacements"].get(_REPLACEMENT, {"scores": {}})["scores"].get(_SUMMED_UP, {})
+        measured = case["replacements"].get(_REPLACEMENT, {"scores": {}})["scores"].get(score, {})
         if "difference_to_gradient" in measured:
             pairs = zip(
                 measured["difference_to_gradient"], measured["standard_errors_of_difference"], strict=True
@@ -80,7 +80,7 @@ def summary_table(cases: list[dict[str, Any]]) -> str:
         else:
             cells = ["not measured"] * len(shares)
         rows.append([f"{case['name']} ({_sizes(case)})", case["role"], *cells])
-    return _markdown([f"{_SUMMED_UP} less gradient, {_REPLACEMENT}", "", *_percentages(shares)], rows)
+    return _markdown([f"{score} less gradient, {_REPLACEMENT}", "", *_percentages(shares)], rows)
 
 
 def _sizes(case: Mapping[str, Any]) -> str:

@@ -50,11 +50,11 @@ def test_tables_are_made_of_files_in_the_order_of_their_roles(tmp_path):
     for case in (made_case("ants", "confirmed on", 1.0), made_case("bees", "chosen on", 0.5)):
         (tmp_path / f"{case['name']}.json").write_text(json.dumps(case))
     tables = pruning_page.result_tables(pruning_page.loaded_cases(tmp_path))
-    assert list(tables) == ["summary", "bees refit", "ants refit"]
+    assert list(tables) == ["summary leftover-response", "summary leftover", "bees refit", "ants refit"]
     assert tables["ants refit"] == (
         "| refit | 10 % | 30 % |\n|---|---|---|\n| leftover-response | 1.000 ±0.010 | 2.000 ±0.020 |"
     )
-    assert tables["summary"].splitlines()[2:] == [
+    assert tables["summary leftover-response"].splitlines()[2:] == [
         "| bees (2 x 4) | chosen on | -0.500 ±0.001 | +0.500 ±0.002 |",
         "| ants (2 x 4) | confirmed on | -1.000 ±0.001 | +1.000 ±0.002 |",
     ]

@@ -100,6 +100,7 @@ def calibration_pass(
     sites: HeadSites | None = None,
     seed: int = 0,
     on_progress: Progress | None = None,
+    on_probing: Progress | None = None,
 ) -> CalibrationPass:
     """Moments of the heads' outputs and, if asked for, their attention and their gradients.
 
@@ -120,6 +121,8 @@ def calibration_pass(
     seed : int, default 0
         Of the random trees that serve as control.
     on_progress : function of (samples done, samples in all), optional
+    on_probing : function of (samples done, samples in all), optional
+        The same for the responses, which come after all else.
 
     Returns
     -------
@@ -163,7 +166,7 @@ def calibration_pass(
         gathered["gradients"] = frozen(np.stack(gradients))
     moments = hooks.moments()
     if "responses" in parts:
-        gathered["responses"] = head_responses(model, found, moments, batches, on_progress=on_progress)
+        gathered["responses"] = head_responses(model, found, moments, batches, on_progress=on_probing)
     return CalibrationPass(sites=found, moments=moments, parts=gathered, n_samples=n_samples)
 
 

@@ -74,7 +74,6 @@ def leftover_elimination(
     sites: HeadSites,
     *,
     relative: bool = True,
-    balance: float = 0.0,
     responses: FloatArray | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
@@ -91,16 +90,11 @@ def leftover_elimination(
     relative : bool, default True
         Whether errors count relative to the residual stream at their token, which makes layers
         comparable, or as they are, relative to the stream's mean energy.
-    balance : float, default 0
-        How layers are compared, between 0 and 1: errors are divided by the energy of the layer's whole
-        attention output to this power. With 0 only the residual stream is the measure, and layers
-        that write little are emptied first; with 1 every layer is measured by itself, and all are
-        emptied alike.
     responses : ndarray, shape (n_heads,), optional
         Measured damage of each head's own removal, such as
         :func:`haarbor.pruning.head_responses`. What a head leaves over is then counted in units of
         this damage, so that its price is the damage as long as its layer is whole, and grows as the
-        heads go that could stand in for it. `balance` has no effect then.
+        heads go that could stand in for it.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -118,8 +112,6 @@ def leftover_elimination(
     """
     if not ridge >= 0:
         raise SettingError(f"ridge must not be negative; found {ridge}.")
-    if not 0 <= balance <= 1:
-        raise SettingError(f"balance must be between 0 and 1; found {balance}.")
     if responses is not None and (
         responses.shape != (sites.n_heads,) or not (np.isfinite(responses) & (responses >= 0)).all()
     ):
@@ -134,10 +126,7 @@ def leftover_elimination(
         covariance = layer.relative_covariance if relative else layer.covariance
         candidates = _Layer(covariance, layer.weight, site, ridge)
         if responses is None:
-            stream = 1.0 if relative else layer.stream_energy
-            energy = float(np.sum((layer.weight @ covariance) * layer.weight)) / stream
-            # A layer that writes nothing has nothing to lose, whatever it is divided by.
-            candidates.units[:] = stream * (energy**balance if energy > 0 else 1.0)
+            candidates.units[:] = 1.0 if relative else layer.stream_energy
         else:
             measured = responses[start : start + site.n_heads]
             first = np.array([candidates.costs[head] for head in range(site.n_heads)])

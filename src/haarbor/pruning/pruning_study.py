@@ -170,7 +170,9 @@ def pruning_study(
         return lambda done, in_all: on_progress(what, done, in_all or 0)
 
     parts = needed_parts(scores_named(name for name in scores if name != RANDOM))
-    found = calibration_pass(model, fitted, parts=parts, metric=chosen, on_progress=tell("scoring"))
+    found = calibration_pass(
+        model, fitted, parts=parts, metric=chosen, on_progress=tell("scoring"), on_probing=tell("probing")
+    )
     curves = damage_curves(
         model,
         found,

@@ -33,23 +33,29 @@ class Recommendation:
     @property
     def sentence(self) -> str:
         """What to do, in a sentence or two."""
+        advice = (
+            f"Remove {100 * self.share:g} % by '{self.score}': damage {self.damage:.4g} +- "
+            f"{self.standard_error:.2g} on batches it was not chosen on."
+        )
+        if not self.n_compared:
+            return f"{advice} It was not compared with any other score."
         told = (
             f"It cannot be told apart from {', '.join(self.equals)}"
             if self.equals
             else "It is better than every other score"
         )
         return (
-            f"Remove {100 * self.share:g} % by '{self.score}': damage {self.damage:.4g} +- "
-            f"{self.standard_error:.2g} on batches it was not chosen on. {told} (paired t-tests over the "
-            f"evaluation batches at 5 %, corrected for {self.n_compared} comparisons)."
+            f"{advice} {told} (paired t-tests over those batches at 5 %, corrected for {self.n_compared} "
+            f"comparison{'s' if self.n_compared > 1 else ''})."
         )
 
 
 def recommendation(curves: DamageCurves, share: float) -> Recommendation:
     """The score to prune by at a share.
 
-    The score is chosen on the even evaluation batches and its damage reported on the odd ones: the
-    best of many would look better than it is on the data it was chosen on. Chance and control scores
+    The score is chosen on the even evaluation batches; its damage is reported, and compared with that
+    of the others, on the odd ones: the best of many would look better than it is on the data it was
+    chosen on. Chance and control scores
     are compared with, and never recommended.
 
     Parameters
@@ -79,7 +85,7 @@ def recommendation(curves: DamageCurves, share: float) -> Recommendation:
     own = _by_batch(curves, best, place)
     others = [name for name in curves.curves if name != best]
     equals = tuple(
-        name for name in others if not _is_larger(_by_batch(curves, name, place) - own, len(others))
+        name for name in others if not _is_larger((_by_batch(curves, name, place) - own)[odd], len(others))
     )
     on_odd = own[odd]
     return Recommendation(

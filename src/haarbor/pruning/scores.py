@@ -156,10 +156,6 @@ _add("leftover-response", "the same, counted by how the network's answers change
      "responses")  # fmt: skip
 _add("response", "heads without which the network's answers change little, their layer refitted",
      lambda found: found.responses.values, "responses")  # fmt: skip
-_add("leftover-balanced", "the same, layers compared by the stream and by their own attention output",
-     lambda found: leftover_elimination(found.moments, found.sites, balance=0.5).ranks)  # fmt: skip
-_add("leftover-layer", "the same, every layer measured by its own attention output",
-     lambda found: leftover_elimination(found.moments, found.sites, balance=1.0).ranks)  # fmt: skip
 _add(
     "relative-norm", "heads that write little, relative to the residual stream at each token", _relative_norms
 )
