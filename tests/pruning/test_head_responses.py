@@ -4,11 +4,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.pruning import (
+    HeadResponses,
     HeadSites,
     calibration_pass,
     compensate,
@@ -20,9 +22,10 @@ from haarbor.pruning import (
     masked_token_loss,
     model_batches,
     pruning_scores,
+    score_controls,
 )
 from haarbor.pruning.compensation import fitted_projection
-from haarbor.pruning.metrics import logits_of
+from haarbor.pruning.metrics import METRICS, logits_of
 from haarbor.pruning.model_batches import forward
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, Encoder, batches, network
 from tests.pruning.test_scores import moments_of, site
@@ -161,6 +164,29 @@ def test_only_answers_that_count_are_compared():
             without = torch.log_softmax(forward(model, data[0]).logits.double(), dim=-1)
     expected = (whole.exp() * (whole - without)).sum(-1)[late].mean()
     assert found.values[3] == pytest.approx(float(expected), rel=2e-3)
+
+
+def test_responses_of_some_samples_are_their_mean_by_answers():
+    responses = HeadResponses(
+        values=np.array([2.5]), by_sample=np.array([[1.0], [3.0], [3.0]]), counts=np.array([10, 20, 10])
+    )
+    assert responses.n_answers == 40
+    assert responses.over(slice(0, 2)).values.tolist() == pytest.approx([7 / 3])
+    assert responses.over(slice(1, None, 2)).n_answers == 20
+    assert responses.over(slice(5, None)) is responses
+
+
+def test_controls_take_the_halves_of_the_samples_that_were_probed():
+    model, data = network("llama"), batches("llama", 6)
+    found = calibration_pass(model, data[:4], parts={"responses"})
+    names = ["response", "leftover-response"]
+    for entry in score_controls(model, found, data[:4], data[4:], names, share=0.3, metric=METRICS["loss"]):
+        assert np.isfinite([entry.within_layer, *entry.half_calibrations, entry.agreement]).all()
+    one, two = (found.responses.over(slice(begin, None, 2)).values for begin in (0, 1))
+    agreement = score_controls(
+        model, found, data[:4], data[4:], ["response"], share=0.3, metric=METRICS["loss"]
+    )[0].agreement
+    assert agreement == pytest.approx(spearmanr(one, two)[0])
 
 
 def test_hidden_tokens_are_hidden_from_the_calibration_too():

@@ -37,7 +37,23 @@ class HeadResponses:
     """Mean over the answers, shape (n_heads,)."""
     by_sample: FloatArray
     """Mean over the answers to each sample, shape (n_samples, n_heads)."""
-    n_answers: int
+    counts: IntArray
+    """Answers to each sample, shape (n_samples,)."""
+
+    @property
+    def n_answers(self) -> int:
+        """Answers in all."""
+        return int(self.counts.sum())
+
+    def over(self, samples: slice) -> HeadResponses:
+        """The same from some of the samples; from all of them where there are none of those."""
+        counts = self.counts[samples]
+        if not counts.size:
+            return self
+        by_sample = self.by_sample[samples]
+        return HeadResponses(
+            values=frozen(np.average(by_sample, axis=0, weights=counts)), by_sample=by_sample, counts=counts
+        )
 
     def __repr__(self) -> str:
         return f"HeadResponses({self.values.size} heads, {self.n_answers} answers)"
@@ -96,7 +112,7 @@ def head_responses(
     return HeadResponses(
         values=frozen(np.average(by_sample, axis=0, weights=counts)),
         by_sample=frozen(by_sample),
-        n_answers=sum(counts),
+        counts=frozen(np.array(counts)),
     )
 
 
