@@ -201,8 +201,9 @@ def _print(study: PruningStudy, summary: dict[str, Any], out: str | None) -> Non
     console.print(table)
     typer.echo(f"Controls at {100 * budget:g} %, as damage:")
     controls = Table()
-    for heading in ("score", "as asked", "within layers", "half calibration", "agreement of halves"):
-        controls.add_column(heading, justify="left" if heading == "score" else "right")
+    controls.add_column("score", min_width=max(len(entry.name) for entry in study.controls))
+    for heading in ("as asked", "within layers", "half calibration", "agreement of halves"):
+        controls.add_column(heading, justify="right")
     for entry in study.controls:
         place = curves.place(budget)
         one, two = entry.half_calibrations
