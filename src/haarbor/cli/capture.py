@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from haarbor.cli.model_argument import ModelArgument
 from haarbor.errors import CaptureError, SettingError
 
 if TYPE_CHECKING:
@@ -16,13 +17,7 @@ __all__ = ["capture"]
 
 
 def capture(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help="Folder or hub name of a Hugging Face model, timm:NAME, zoo:transformer-xl or "
-            "zoo:vision-transformer."
-        ),
-    ],
+    model: ModelArgument,
     data: Annotated[
         str,
         typer.Option(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from haarbor.cli.model_argument import ModelArgument
+
 if TYPE_CHECKING:
     from haarbor.pruning import PruningStudy
 
@@ -20,13 +22,7 @@ _DEFAULT_SCORES = (
 
 
 def prune(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help="Folder or hub name of a Hugging Face model, timm:NAME, zoo:transformer-xl or "
-            "zoo:vision-transformer."
-        ),
-    ],
+    model: ModelArgument,
     data: Annotated[
         str,
         typer.Option(
