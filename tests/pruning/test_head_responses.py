@@ -81,15 +81,16 @@ def test_responses_are_the_relative_entropies_of_removing_each_head(name, monkey
 
 
 @pytest.mark.parametrize("ridge", [0.01, 0.1, 2.0])
-def test_single_fits_are_the_fits_without_each_head(rng, ridge):
+def test_stand_ins_give_the_fits_without_each_head(rng, ridge):
     x = rng.normal(size=(90, 8)) @ rng.normal(size=(8, 8)) + rng.normal(size=8)
     layer = moments_of(x, rng.normal(size=(5, 8)), np.ones(90))
-    weights, biases = module.single_fits(layer, site(4, 2), ridge=ridge)
+    stand_in = module.stand_ins(layer, site(4, 2), ridge=ridge)
     for head in range(4):
+        part = slice(2 * head, 2 * head + 2)
         expected = fitted_projection(layer, site(4, 2), np.array([head]), ridge=ridge)
-        np.testing.assert_allclose(weights[head], expected.weight, atol=1e-9)
-        np.testing.assert_allclose(biases[head], expected.bias, atol=1e-9)
-        assert not weights[head][:, 2 * head : 2 * head + 2].any()
+        missing = layer.weight[:, part] @ stand_in[part]
+        np.testing.assert_allclose(layer.weight - missing, expected.weight, atol=1e-9)
+        np.testing.assert_allclose(layer.bias + missing @ layer.mean, expected.bias, atol=1e-9)
 
 
 def test_a_batch_that_cannot_grow_on_its_way_is_repeated_from_the_start(monkeypatch):
@@ -187,6 +188,20 @@ def test_controls_take_the_halves_of_the_samples_that_were_probed():
         model, found, data[:4], data[4:], ["response"], share=0.3, metric=METRICS["loss"]
     )[0].agreement
     assert agreement == pytest.approx(spearmanr(one, two)[0])
+
+
+def test_samples_without_answers_that_count_are_left_out():
+    model, data = network("llama"), batches("llama", 1)
+    sites = head_sites(model, data[0])
+    moments = layer_moments(model, sites, data)
+    none = torch.zeros((2, 14), dtype=torch.bool)
+    second = none.clone()
+    second[1, 5] = True
+    found = head_responses(model, sites, moments, [replace(data[0], counted=second)])
+    assert found.counts.tolist() == [1]
+    assert np.isfinite(found.values).all()
+    with pytest.raises(DataError, match="must hold answers that count"):
+        head_responses(model, sites, moments, [replace(data[0], counted=none)])
 
 
 def test_hidden_tokens_are_hidden_from_the_calibration_too():

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 
 from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.errors import DataError
+from haarbor.pruning.answers import answer_of, counted_answers, mean_changes
 from haarbor.pruning.compensation import RIDGE, ridge_strength
 from haarbor.pruning.head_sites import HeadSite, HeadSites
 from haarbor.pruning.layer_moments import LayerMoments
-from haarbor.pruning.metrics import logits_of
 from haarbor.pruning.model_batches import ModelBatch, forward
 from haarbor.pruning.projection_hooks import projection_hooks
 
-__all__ = ["HeadResponses", "head_responses", "single_fits"]
+__all__ = ["HeadResponses", "head_responses", "stand_ins"]
 
 N_ANSWERS = 512
 """Answers (tokens of a language model, images of a classifier) after which no more samples are probed."""
@@ -25,8 +25,6 @@ N_SAMPLES = 64
 """Samples after which no more are probed, however few answers they give."""
 _MOST_NUMBERS = 2**26
 """Numbers in the answers of all heads that are probed at once; more heads go in turns."""
-_AT_ONCE = 2**18
-"""Numbers of an answer that are compared at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -86,6 +84,11 @@ def head_responses(
     -------
     HeadResponses
 
+    Raises
+    ------
+    DataError
+        If no answer to any sample counts.
+
     Notes
     -----
     The change is the relative entropy :math:`\sum_c p_c \log(p_c / q_c)` from the whole network's
@@ -129,16 +132,18 @@ def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelB
             break
         row = rows[place * step % len(rows)]
         with torch.no_grad():
-            answer, _ = _answer(forward(model, row))
-        found.append((row, answer))
-        n_answers += int(_counted(row, answer).sum())
+            answer, _ = answer_of(forward(model, row))
+        n_counted = int(counted_answers(row, answer).sum())
+        if n_counted:
+            found.append((row, answer))
+            n_answers += n_counted
+    if not found:
+        raise DataError("the calibration data must hold answers that count; found none.")
     return found
 
 
-def single_fits(
-    moments: LayerMoments, site: HeadSite, *, ridge: float = RIDGE
-) -> tuple[FloatArray, FloatArray]:
-    r"""Projections of a layer without each one of its heads, the others refitted.
+def stand_ins(moments: LayerMoments, site: HeadSite, *, ridge: float = RIDGE) -> FloatArray:
+    r"""How the other heads of a layer stand in for each one of them.
 
     Parameters
     ----------
@@ -148,29 +153,22 @@ def single_fits(
 
     Returns
     -------
-    weights : ndarray, shape (n_heads, n_outputs, width)
-    biases : ndarray, shape (n_heads, n_outputs)
+    ndarray, shape (width, width)
+        The rows :math:`S_h` of head :math:`h` give what is missing of its output without it.
 
     Notes
     -----
-    The same as :func:`haarbor.pruning.compensation.fitted_projection` for every head, from one inverse
-    :math:`P = (C + \lambda)^{-1}` for all: the channels :math:`h` go, and the weights become
-    :math:`W - W_h P_{hh}^{-1} P_{h,:}`.
+    With :math:`P = (C + \lambda)^{-1}` and :math:`S_h = P_{hh}^{-1} P_{h,:}`, the layer without head
+    :math:`h`, the others refitted as by :func:`haarbor.pruning.compensation.fitted_projection`, has the
+    weights :math:`W - W_h S_h`, and gives :math:`W_h S_h (x - \bar x)` less than the whole one. One
+    inverse serves all heads, and no weights need to be kept for each.
     """
     covariance = moments.covariance
     strength = ridge_strength(covariance, ridge)
     # A layer whose heads give nothing has nothing to refit.
     inverse = np.linalg.inv(covariance + max(strength, np.finfo(np.float64).tiny) * np.eye(site.width))
-    weights, biases = [], []
-    for head in range(site.n_heads):
-        part = site.channels(head)
-        weight = moments.weight - moments.weight[:, part] @ np.linalg.solve(
-            inverse[part, part], inverse[part, :]
-        )
-        weight[:, part] = 0.0
-        weights.append(weight)
-        biases.append(moments.bias + (moments.weight - weight) @ moments.mean)
-    return np.stack(weights), np.stack(biases)
+    parts = [site.channels(head) for head in range(site.n_heads)]
+    return np.concatenate([np.linalg.solve(inverse[part, part], inverse[part, :]) for part in parts])
 
 
 class _Probe:
@@ -179,8 +177,10 @@ class _Probe:
     def __init__(self, model: torch.nn.Module, sites: HeadSites, moments: Sequence[LayerMoments]) -> None:
         self._model, self._sites = model, sites
         weight = next(model.parameters(), torch.zeros(1))
-        self._fits = [
-            tuple(torch.as_tensor(array).to(weight) for array in single_fits(layer, site))
+        self._layers = [
+            tuple(
+                torch.tensor(array).to(weight) for array in (layer.weight, stand_ins(layer, site), layer.mean)
+            )
             for layer, site in zip(moments, sites.layers, strict=True)
         ]
         self._grows: bool | None = None
@@ -188,12 +188,12 @@ class _Probe:
 
     def changes(self, row: ModelBatch, answer: torch.Tensor) -> tuple[FloatArray, int]:
         """Mean change of one sample's answers without each head, and how many answers there are."""
-        counted = _counted(row, answer)
+        counted = counted_answers(row, answer)
         found: list[FloatArray] = []
         for number, site in enumerate(self._sites.layers):
             for heads in _turns(site.n_heads, answer.numel()):
                 answers, vectors = self._answers(number, heads, row, answer)
-                found.append(_mean_changes(answer[0], answers, counted[0], vectors=vectors))
+                found.append(mean_changes(answer[0], answers, counted[0], vectors=vectors))
         return np.concatenate(found), int(counted.sum())
 
     def _answers(
@@ -218,18 +218,21 @@ class _Probe:
         return answers[1:], vectors
 
     def _run(self, number: int, heads: IntArray, row: ModelBatch) -> tuple[torch.Tensor, bool]:
-        weights, biases = self._fits[number]
+        weight, stand_in, mean = self._layers[number]
+        site = self._sites.layers[number]
 
         def without_each(layer: int, x: torch.Tensor, output: torch.Tensor) -> torch.Tensor | None:
             if layer != number:
                 return None
-            first, last = int(heads[0]), int(heads[-1]) + 1
-            mixed = torch.einsum("...w,how->h...o", x[0], weights[first:last])
-            bias = biases[first:last].reshape(heads.size, *[1] * (x.dim() - 2), -1)
-            return torch.cat([output[:1], mixed + bias])
+            centred = x[:1] - mean
+            rows = [output[:1]]
+            for head in heads.tolist():
+                part = site.channels(head)
+                rows.append(output[:1] - centred @ stand_in[part].T @ weight[:, part].T)
+            return torch.cat(rows)
 
         with projection_hooks(self._model, self._sites, change_output=without_each), torch.no_grad():
-            return _answer(forward(self._model, row))
+            return answer_of(forward(self._model, row))
 
 
 def _turns(n_heads: int, n_numbers: int) -> Iterator[IntArray]:
@@ -245,58 +248,3 @@ def _is_same(answers: torch.Tensor, answer: torch.Tensor, n_heads: int) -> bool:
         return False
     scale = float(answer.abs().max())
     return bool(torch.allclose(answers[:1], answer, rtol=0, atol=1e-3 * scale + 1e-6))
-
-
-def _answer(output: Any) -> tuple[torch.Tensor, bool]:
-    """Scores or vectors that a model answers with, and whether they are vectors."""
-    hidden = getattr(output, "last_hidden_state", None)
-    if isinstance(hidden, torch.Tensor) and getattr(output, "logits", None) is None:
-        return hidden, True
-    scores = logits_of(output)
-    # A single score a sample is no distribution: it is compared as a vector is.
-    return scores, scores.shape[-1] == 1
-
-
-def _counted(row: ModelBatch, answer: torch.Tensor) -> torch.Tensor:
-    """Which answers count: those the batch says, or all but those to padding; shape (1, ...)."""
-    for chosen in (row.counted, row.valid):
-        if chosen is not None and chosen.shape == answer.shape[:-1]:
-            return chosen.to(answer.device)
-    return torch.ones(answer.shape[:-1], dtype=torch.bool, device=answer.device)
-
-
-def _mean_changes(
-    answer: torch.Tensor, answers: torch.Tensor, counted: torch.Tensor, *, vectors: bool
-) -> FloatArray:
-    """Mean change from one sample's answer to each of several, shape (n,)."""
-    size = answer.shape[-1]
-    whole, others = answer.reshape(-1, size), answers.reshape(len(answers), -1, size)
-    totals = torch.zeros(len(answers), dtype=torch.float64)
-    # A few answers at a time, so that they stay in the processor's cache.
-    step = max(1, _AT_ONCE // size)
-    for begin in range(0, whole.shape[0], step):
-        part = slice(begin, begin + step)
-        chosen = counted.reshape(-1)[part]
-        distances = _square_distances if vectors else _relative_entropies
-        totals += distances(whole[part], others[:, part])[:, chosen].sum(dim=1).cpu()
-    found: FloatArray = (totals / int(counted.sum())).numpy()
-    return found
-
-
-def _square_distances(whole: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-    """Of vectors (answer, channel) to others (n, answer, channel), relative to their squares."""
-    vectors = whole.double()
-    sizes = vectors.square().sum(dim=-1).clamp_min(torch.finfo(torch.float64).tiny)
-    return (others.double() - vectors).square().sum(dim=-1) / sizes
-
-
-def _relative_entropies(whole: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-    """From distributions by their scores (answer, class) to others (n, answer, class)."""
-    logs = torch.log_softmax(whole.float(), dim=-1)
-    shares = logs.exp()
-    found = []
-    for other in others:
-        apart = logs - torch.log_softmax(other.float(), dim=-1)
-        # The terms of sum p log(p / q) cancel to second order; with sum q - p = 0 added they do not.
-        found.append((shares * (torch.expm1(-apart) + apart)).sum(dim=-1).double())
-    return torch.stack(found)
