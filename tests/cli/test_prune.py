@@ -111,3 +111,10 @@ def test_bad_input_is_one_clear_line(words, message):
 def test_wrong_usage_exits_with_two():
     assert haarbor("zoo:transformer-xl", "--data", "zoo", "--metric", "bleu").exit_code == 2
     assert haarbor("zoo:transformer-xl", "--data", "zoo", "--budget", 2).exit_code == 2
+
+
+def test_a_place_that_cannot_be_written_to_is_found_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("kept")
+    done = haarbor("nowhere", "--data", "zoo", "--scores", "norm", "--out", tmp_path / "file")
+    assert "must be a folder to write to" in str(done.exception)  # not that there is no such model
+    assert (tmp_path / "file").read_text() == "kept"

@@ -88,6 +88,8 @@ def prune(
     choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
     wanted = checked_choice("--metric", metric, choices)
     names = score_names(scores)
+    # Before the work, so that nothing is lost for want of a place to write to.
+    folder = None if out is None else _made_folder(out)
     loaded = load_model(model, gguf_file=gguf, device=device, dtype="float32")
     for note in loaded.notes:
         typer.echo(note, err=True)
@@ -120,12 +122,23 @@ def prune(
             on_progress=advance,
         )
     summary = study.summary(loaded.name, prepared.description)
-    written = _write(Path(out), study, loaded, summary, uniform) if out is not None else {}
+    written = _write(folder, study, loaded, summary, uniform) if folder is not None else {}
     summary["written"] = written
     if as_json:
         typer.echo(json.dumps(summary, indent=2))
     else:
         _print(study, summary, out)
+
+
+def _made_folder(out: str) -> Path:
+    from haarbor.errors import PruningError
+
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PruningError(f"{folder} must be a folder to write to: {error.strerror or error}.") from error
+    return folder
 
 
 def _write(
@@ -134,10 +147,6 @@ def _write(
     from haarbor.errors import PruningError, SettingError
     from haarbor.pruning import save_pruned, standard_model, write_mask
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PruningError(f"{folder} must be a folder to write to: {error.strerror or error}.") from error
     written = {"mask": "mask.json", "results": "results.json"}
     write_mask(folder / "mask.json", study.sites, study.removed, origin=summary["origin"])
     try:
