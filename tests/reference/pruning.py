@@ -52,3 +52,50 @@ def redundancy_order(distances, sizes):
         left.remove(best)
         order.append(best)
     return [*order, *left]
+
+
+def interacting_leftovers(moments, sites, responses, interactions, ridge=1e-3):
+    """Elimination with interactions: what is left over of every candidate is a projection made anew."""
+    left = {number: list(range(site.n_heads)) for number, site in enumerate(sites.layers)}
+    starts = np.concatenate([[0], np.cumsum([site.n_heads for site in sites.layers])])
+
+    def missing(number, gone):
+        """Mean square of what a layer lacks without some of its heads, with the ridge's own penalty."""
+        layer, site = moments[number], sites.layers[number]
+        covariance = layer.relative_covariance
+        penalty = ridge * np.trace(covariance) / site.width * np.eye(site.width)
+        out = np.concatenate([np.arange(site.width)[site.channels(head)] for head in gone])
+        kept = np.setdiff1d(np.arange(site.width), out)
+        full = covariance + penalty
+        schur = full[np.ix_(out, out)]
+        if kept.size:
+            cross = full[np.ix_(out, kept)]
+            schur = schur - cross @ np.linalg.solve(full[np.ix_(kept, kept)], cross.T)
+        lost = layer.weight[:, out]
+        return np.trace(lost @ schur @ lost.T)
+
+    gone = {number: [] for number in left}
+    sums = np.zeros(sites.n_heads)
+    order, increases = [], []
+    while any(left.values()):
+        last = all(len(heads) <= 1 for heads in left.values())
+        best = None
+        for number, heads in left.items():
+            if len(heads) == 1 and not last:
+                continue
+            for head in heads:
+                now = missing(number, [*gone[number], head])
+                if gone[number]:
+                    now -= missing(number, gone[number])
+                growth = np.sqrt(now / missing(number, [head]))
+                place = starts[number] + head
+                price = growth**2 * responses[place] + growth * sums[place]
+                if best is None or price < best[0]:
+                    best = price, number, head, growth
+        price, number, head, growth = best
+        sums += growth * interactions[:, starts[number] + head]
+        left[number].remove(head)
+        gone[number].append(head)
+        order.append(int(starts[number] + head))
+        increases.append(price)
+    return order, increases

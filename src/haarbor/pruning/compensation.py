@@ -205,12 +205,16 @@ def compensated(model: torch.nn.Module, sites: HeadSites, compensation: Compensa
             f"the compensation must have one entry a layer, {len(sites)}; found {len(compensation.fits)}."
         )
 
+    # Converted once and not at every forward: on a GPU the copies would cost more than the forwards.
+    moved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
     def refit(number: int, x: torch.Tensor, _output: torch.Tensor) -> torch.Tensor | None:
         fit = compensation.fits[number]
         if fit is None:
             return None
-        weight, bias = torch.as_tensor(fit.weight.copy()).to(x), torch.as_tensor(fit.bias.copy()).to(x)
-        return torch.nn.functional.linear(x, weight, bias)
+        if number not in moved or moved[number][0].device != x.device or moved[number][0].dtype != x.dtype:
+            moved[number] = (torch.tensor(fit.weight).to(x), torch.tensor(fit.bias).to(x))
+        return torch.nn.functional.linear(x, *moved[number])
 
     with (
         removed_heads(model, sites, compensation.removed),
