@@ -138,7 +138,8 @@ def leftover_elimination(
     first = np.concatenate([layer.costs() for layer in layers])
     costs = first.copy()
     coupling: FloatArray = np.zeros(n_heads)
-    order, increases = [], []
+    order: list[int] = []
+    increases: list[float] = []
     while len(order) < n_heads:
         left = np.array([len(layer.kept) for layer in layers])[sites.layer_of_head]
         # A layer loses its last head after every other layer has one left.
