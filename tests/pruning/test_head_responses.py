@@ -4,8 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutput
@@ -26,13 +24,11 @@ from haarbor.pruning import (
     pruning_scores,
     score_controls,
 )
-from haarbor.pruning.answers import answer_changes
 from haarbor.pruning.compensation import fitted_projection
 from haarbor.pruning.metrics import METRICS, logits_of
 from haarbor.pruning.model_batches import forward
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, Encoder, batches, network
 from tests.pruning.test_scores import moments_of, site
-from tests.reference.pruning import interacting_leftovers
 
 # The package has a function of this name.
 module = sys.modules["haarbor.pruning.head_responses"]
@@ -144,96 +140,6 @@ def test_vectors_are_compared_by_the_square_of_their_difference():
         assert found.values[head] == pytest.approx(float(expected), rel=1e-3)
 
 
-def directions(model, sites, moments, batch):
-    """Change of every answer without each head, as a vector, one head at a time."""
-    with torch.no_grad():
-        whole = torch.log_softmax(forward(model, batch).logits.double(), dim=-1)
-        found = []
-        for head in range(sites.n_heads):
-            with compensated(model, sites, compensate(model, sites, [head], None, moments=moments)):
-                without = torch.log_softmax(forward(model, batch).logits.double(), dim=-1)
-            found.append(((whole / 2).exp() * (without - whole)).reshape(-1, whole.shape[-1]))
-    return torch.stack(found)
-
-
-def test_interactions_are_inner_products_of_the_changes():
-    model, data = network("llama"), batches("llama", 1)
-    sites = head_sites(model, data[0])
-    moments = layer_moments(model, sites, data)
-    found = head_responses(model, sites, moments, data)
-    vectors = directions(model, sites, moments, data[0])
-    expected = torch.einsum("hac,gac->hg", vectors, vectors).numpy() / vectors.shape[1]
-    np.testing.assert_allclose(found.interactions, expected, rtol=2e-3, atol=2e-3 * np.abs(expected).max())
-    np.testing.assert_allclose(np.diag(found.interactions), 2 * found.values, rtol=0.05)
-
-
-def test_interactions_tell_what_heads_of_two_layers_cost_together():
-    model, data = network("llama").double(), batches("llama", 2)
-    sites = head_sites(model, data[0])
-    # Heads that write little: the changes add up there, and the second order is all there is.
-    with torch.no_grad():
-        for layer in sites.layers:
-            model.get_submodule(layer.projection).weight *= 0.03
-    moments = layer_moments(model, sites, data)
-    found = head_responses(model, sites, moments, data)
-    pairs = [(one, two) for one in range(sites.n_heads) for two in range(sites.n_heads)]
-    pairs = [(one, two) for one, two in pairs if sites.layer_of_head[one] < sites.layer_of_head[two]]
-    excess = []
-    for pair in pairs:
-        fits = compensate(model, sites, pair, None, moments=moments)
-        changes = []
-        for batch in data:
-            with torch.no_grad():
-                whole = torch.log_softmax(forward(model, batch).logits.double(), dim=-1)
-                with compensated(model, sites, fits):
-                    without = torch.log_softmax(forward(model, batch).logits.double(), dim=-1)
-            changes.append(float((whole.exp() * (whole - without)).sum(-1).mean()))
-        excess.append(np.mean(changes) - found.values[list(pair)].sum())
-    told = found.interactions[tuple(np.transpose(pairs))]
-    assert np.abs(told).max() > 0.1 * found.values.max()
-    np.testing.assert_allclose(told, excess, atol=0.05 * np.abs(told).max())
-
-
-@pytest.mark.parametrize("size", [1000, 1024])
-def test_sketches_keep_inner_products(rng, size):
-    answer = torch.tensor(rng.normal(size=(60, size)))
-    answers = answer + 0.1 * torch.tensor(rng.normal(size=(4, 60, size)))
-    answers[1] = answers[0] + 0.02 * torch.tensor(rng.normal(size=(60, size)))
-    counted = torch.arange(60) % 3 > 0
-    whole, exact = answer_changes(answer, answers, counted, vectors=False, width=size)
-    changes, sketched = answer_changes(answer, answers, counted, vectors=False, width=32)
-    assert exact.shape == (4, 40, size)
-    assert sketched.shape == (4, 40, 32)
-    np.testing.assert_allclose(changes, whole, rtol=1e-12)
-    products, kept = (torch.einsum("hac,gac->hg", each, each) / 40 for each in (sketched, exact))
-    np.testing.assert_allclose(products, kept, atol=0.1 * float(kept.max()))
-    assert kept[0, 1] > 0.9 * kept[0, 0]
-    np.testing.assert_allclose(np.diag(kept), 2 * changes, rtol=0.05)
-    _, vectors = answer_changes(answer, answers, counted, vectors=True, width=size)
-    expected = (answers - answer).square().sum(-1) / answer.square().sum(-1)
-    np.testing.assert_allclose(vectors.square().sum(-1) / 2, expected[:, counted], rtol=1e-5)
-
-
-def test_directions_of_many_answers_take_bounded_room(monkeypatch):
-    model, data = network("llama"), batches("llama", 1)
-    sites = head_sites(model, data[0])
-    moments = layer_moments(model, sites, data)
-    exact = head_responses(model, sites, moments, data)
-    widths = []
-    original = module.answer_changes
-
-    def watched(*args, width, **options):
-        widths.append(width)
-        return original(*args, width=width, **options)
-
-    monkeypatch.setattr(module, "answer_changes", watched)
-    monkeypatch.setattr(module, "_MOST_NUMBERS", 20 * 14 * sites.n_heads)
-    narrow = head_responses(model, sites, moments, data)
-    assert set(widths) == {20}
-    np.testing.assert_allclose(narrow.values, exact.values, rtol=2e-3)
-    assert np.corrcoef(narrow.interactions.ravel(), exact.interactions.ravel())[0, 1] > 0.9
-
-
 def test_enough_samples_are_probed_and_no_more(monkeypatch):
     model, data = network("llama"), batches("llama", 5)
     sites = head_sites(model, data[0])
@@ -263,14 +169,9 @@ def test_only_answers_that_count_are_compared():
 
 def test_responses_of_some_samples_are_their_mean_by_answers():
     responses = HeadResponses(
-        values=np.array([2.5]),
-        by_sample=np.array([[1.0], [3.0], [3.0]]),
-        interactions_by_sample=np.array([[[2.0]], [[6.0]], [[8.0]]]),
-        counts=np.array([10, 20, 10]),
+        values=np.array([2.5]), by_sample=np.array([[1.0], [3.0], [3.0]]), counts=np.array([10, 20, 10])
     )
     assert responses.n_answers == 40
-    assert responses.interactions.tolist() == [[5.5]]
-    assert responses.over(slice(0, 2)).interactions.item() == pytest.approx(14 / 3)
     assert responses.over(slice(0, 2)).values.tolist() == pytest.approx([7 / 3])
     assert responses.over(slice(1, None, 2)).n_answers == 20
     assert responses.over(slice(5, None)) is responses
@@ -350,47 +251,6 @@ def test_silent_heads_go_first_whatever_was_measured(rng):
         found = leftover_elimination(moments, sites, responses=np.array(responses))
         assert found.order.tolist() == [0, 1]
         assert np.isfinite(found.increases).all()
-
-
-@given(seed=st.integers(0, 2**16))
-def test_interactions_price_heads_by_what_is_gone(seed):
-    rng = np.random.default_rng(seed)
-    sites = HeadSites((site(3, 2), site(2, 3)))
-    moments = [
-        moments_of(rng.normal(size=(90, 6)) @ rng.normal(size=(6, 6)), rng.normal(size=(4, 6)), np.ones(90))
-        for _ in range(2)
-    ]
-    vectors = rng.normal(size=(5, 7))
-    interactions = vectors @ vectors.T
-    responses = np.diag(interactions) / 2
-    found = leftover_elimination(moments, sites, responses=responses, interactions=interactions)
-    order, increases = interacting_leftovers(moments, sites, responses, interactions)
-    assert found.order.tolist() == order
-    np.testing.assert_allclose(found.increases, increases, rtol=1e-6, atol=1e-9)
-    none = leftover_elimination(moments, sites, responses=responses, interactions=np.zeros((5, 5)))
-    assert none.order.tolist() == leftover_elimination(moments, sites, responses=responses).order.tolist()
-
-
-def test_heads_that_undo_each_other_go_together(rng):
-    sites = HeadSites((site(2, 2), site(2, 2)))
-    moments = [moments_of(rng.normal(size=(90, 4)), np.tile(np.eye(2), (1, 2)), np.ones(90)) for _ in "ab"]
-    vectors = np.array([[1.0, 0.0], [3.0, 0.0], [-1.1, 0.0], [0.0, 1.05]])
-    interactions = vectors @ vectors.T
-    responses = np.diag(interactions) / 2
-    alone = leftover_elimination(moments, sites, responses=responses)
-    together = leftover_elimination(moments, sites, responses=responses, interactions=interactions)
-    assert alone.order.tolist()[:2] == [0, 3]
-    assert together.order.tolist()[:2] == [0, 2]
-    assert together.increases[1] < 0  # the second undoes most of what the first did
-
-
-def test_interactions_that_do_not_fit_are_refused(rng):
-    sites = HeadSites((site(2, 2),))
-    moments = [moments_of(rng.normal(size=(60, 4)), rng.normal(size=(3, 4)), np.ones(60))]
-    with pytest.raises(DataError, match=r"interactions go with responses .* \(2, 2\); found shape \(3, 3\)"):
-        leftover_elimination(moments, sites, responses=np.ones(2), interactions=np.eye(3))
-    with pytest.raises(DataError, match="and no responses"):
-        leftover_elimination(moments, sites, interactions=np.eye(2))
 
 
 @pytest.mark.parametrize("responses", [[1.0], [1.0, -1.0], [1.0, np.nan]])

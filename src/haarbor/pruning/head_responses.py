@@ -10,7 +10,7 @@ import torch
 
 from haarbor.array_types import FloatArray, IntArray, frozen
 from haarbor.errors import DataError
-from haarbor.pruning.answers import answer_changes, answer_of, counted_answers
+from haarbor.pruning.answers import answer_of, counted_answers, mean_changes
 from haarbor.pruning.compensation import RIDGE, ridge_strength
 from haarbor.pruning.head_sites import HeadSite, HeadSites
 from haarbor.pruning.layer_moments import LayerMoments
@@ -24,9 +24,7 @@ N_ANSWERS = 512
 N_SAMPLES = 64
 """Samples after which no more are probed, however few answers they give."""
 _MOST_NUMBERS = 2**26
-"""Numbers in the answers of all heads that are probed at once, and in the directions that are kept."""
-_WIDTHS = (16, 256)
-"""Least and most numbers that are kept of the direction of a change."""
+"""Numbers in the answers of all heads that are probed at once; more heads go in turns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -37,19 +35,8 @@ class HeadResponses:
     """Mean over the answers, shape (n_heads,)."""
     by_sample: FloatArray
     """Mean over the answers to each sample, shape (n_samples, n_heads)."""
-    interactions_by_sample: FloatArray
-    """The same for the interactions, shape (n_samples, n_heads, n_heads)."""
     counts: IntArray
     """Answers to each sample, shape (n_samples,)."""
-
-    @property
-    def interactions(self) -> FloatArray:
-        """What two heads cost together beyond what each costs alone, shape (n_heads, n_heads).
-
-        To second order; positive where removing them moves the answers in the same direction, negative
-        where one undoes what the other does. The diagonal is twice the values.
-        """
-        return frozen(np.average(self.interactions_by_sample, axis=0, weights=self.counts))
 
     @property
     def n_answers(self) -> int:
@@ -63,10 +50,7 @@ class HeadResponses:
             return self
         by_sample = self.by_sample[samples]
         return HeadResponses(
-            values=frozen(np.average(by_sample, axis=0, weights=counts)),
-            by_sample=by_sample,
-            interactions_by_sample=self.interactions_by_sample[samples],
-            counts=counts,
+            values=frozen(np.average(by_sample, axis=0, weights=counts)), by_sample=by_sample, counts=counts
         )
 
     def __repr__(self) -> str:
@@ -112,11 +96,6 @@ def head_responses(
     the square of the difference relative to that of the vector. No labels are used. Padding is left
     out, and so are answers that the batch does not count, such as those to tokens that were not hidden.
 
-    Heads of different layers act on the same answers. With :math:`v_h = \sqrt p \log(q_h / p)` the
-    relative entropy is :math:`\|v_h\|^2 / 2` to second order, and that without a set of heads
-    :math:`\|\sum_h v_h\|^2 / 2`: the inner products of the :math:`v_h` are the interactions. They cost
-    no further forward.
-
     All heads of a layer are probed in one forward, one row each beside a row that keeps them all. Up to
     their layer the rows are alike, and are computed once where the model lets a batch grow on its way;
     this is tried, and the row that keeps all heads must give the answer that was known already. So a
@@ -124,11 +103,11 @@ def head_responses(
     """
     rows = _spread([row for batch in batches for row in batch.rows()], model)
     probe = _Probe(model, sites, moments)
-    values, products, counts = [], [], []
+    values = []
+    counts = []
     for done, (row, answer) in enumerate(rows):
-        changes, interactions, count = probe.changes(row, answer)
+        changes, count = probe.changes(row, answer)
         values.append(changes)
-        products.append(interactions)
         counts.append(count)
         if on_progress is not None:
             on_progress(done + 1, len(rows))
@@ -136,7 +115,6 @@ def head_responses(
     return HeadResponses(
         values=frozen(np.average(by_sample, axis=0, weights=counts)),
         by_sample=frozen(by_sample),
-        interactions_by_sample=frozen(np.stack(products)),
         counts=frozen(np.array(counts)),
     )
 
@@ -208,23 +186,15 @@ class _Probe:
         self._grows: bool | None = None
         """Whether the batch may grow on its way through the model; None until it was tried."""
 
-    def changes(self, row: ModelBatch, answer: torch.Tensor) -> tuple[FloatArray, FloatArray, int]:
-        """Mean change of one sample's answers without each head, their interactions, and how many answers."""
-        counted = counted_answers(row, answer)[0]
-        n_answers = int(counted.sum())
-        room = _MOST_NUMBERS // (self._sites.n_heads * n_answers)
-        width = min(max(room, _WIDTHS[0]), _WIDTHS[1])
+    def changes(self, row: ModelBatch, answer: torch.Tensor) -> tuple[FloatArray, int]:
+        """Mean change of one sample's answers without each head, and how many answers there are."""
+        counted = counted_answers(row, answer)
         found: list[FloatArray] = []
-        directions: list[torch.Tensor] = []
         for number, site in enumerate(self._sites.layers):
             for heads in _turns(site.n_heads, answer.numel()):
                 answers, vectors = self._answers(number, heads, row, answer)
-                changes, moved = answer_changes(answer[0], answers, counted, vectors=vectors, width=width)
-                found.append(changes)
-                directions.append(moved.flatten(1))
-        joined = torch.cat(directions)
-        interactions: FloatArray = (joined @ joined.T / n_answers).double().cpu().numpy()
-        return np.concatenate(found), interactions, n_answers
+                found.append(mean_changes(answer[0], answers, counted[0], vectors=vectors))
+        return np.concatenate(found), int(counted.sum())
 
     def _answers(
         self, number: int, heads: IntArray, row: ModelBatch, answer: torch.Tensor

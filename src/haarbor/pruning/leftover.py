@@ -43,16 +43,22 @@ class _Layer:
         self.inverse = np.linalg.inv(covariance + strength * np.eye(width))
         self.weight = weight.copy()
         self.kept = list(range(site.n_heads))
+        self.costs: dict[int, float] = {}
+        self.units = np.ones(site.n_heads)
+        """What the costs of each head are divided by, to be compared."""
+        self._price()
 
-    def costs(self) -> FloatArray:
-        """What the removal of each head would leave over after the others are refitted; infinite if gone."""
-        found = np.full(self.site.n_heads, np.inf)
+    def _price(self) -> None:
+        """What each head's removal would leave over after the others are refitted."""
+        self.costs = {}
         for head in self.kept:
             part = self.site.channels(head)
             lost = self.weight[:, part]
             solved = np.linalg.solve(self.inverse[part, part], lost.T)
-            found[head] = max(float(np.sum(lost.T * solved)), 0.0)
-        return found
+            self.costs[head] = max(float(np.sum(lost.T * solved)), 0.0)
+
+    def cheapest(self) -> tuple[float, int]:
+        return min((cost / float(self.units[head]), head) for head, cost in self.costs.items())
 
     def remove(self, head: int) -> None:
         part = self.site.channels(head)
@@ -60,6 +66,7 @@ class _Layer:
         self.weight -= self.weight[:, part] @ spread
         self.inverse -= self.inverse[:, part] @ spread
         self.kept.remove(head)
+        self._price()
 
 
 def leftover_elimination(
@@ -68,7 +75,6 @@ def leftover_elimination(
     *,
     relative: bool = True,
     responses: FloatArray | None = None,
-    interactions: FloatArray | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
@@ -89,10 +95,6 @@ def leftover_elimination(
         :func:`haarbor.pruning.head_responses`. What a head leaves over is then counted in units of
         this damage, so that its price is the damage as long as its layer is whole, and grows as the
         heads go that could stand in for it.
-    interactions : ndarray, shape (n_heads, n_heads), optional
-        What two heads cost together beyond what each costs alone, with `responses`. A head is then
-        dearer when others are gone that moved the answers as it would, and cheaper when it undoes
-        what they did.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -107,52 +109,41 @@ def leftover_elimination(
     :math:`\operatorname{tr}(W_h P_{hh}^{-1} W_h^\top)`; then :math:`W \leftarrow W - W_h P_{hh}^{-1} P_{h,:}`
     and :math:`P \leftarrow P - P_{:,h} P_{hh}^{-1} P_{h,:}`. The last head of a layer is priced at what
     is lost without it.
-
-    With :math:`g_h^2` what a head leaves over now relative to what it left over in the whole layer,
-    :math:`r` the responses and :math:`V` the interactions, a head costs
-    :math:`g_h^2 r_h + g_h \sum_s g_s V_{hs}`, summed over the heads gone, each
-    with its :math:`g` as it went.
     """
     if not ridge >= 0:
         raise SettingError(f"ridge must not be negative; found {ridge}.")
-    n_heads = sites.n_heads
     if responses is not None and (
-        responses.shape != (n_heads,) or not (np.isfinite(responses) & (responses >= 0)).all()
+        responses.shape != (sites.n_heads,) or not (np.isfinite(responses) & (responses >= 0)).all()
     ):
         raise DataError(
-            f"responses must be one finite number a head, not negative, shape ({n_heads},); found "
+            f"responses must be one finite number a head, not negative, shape ({sites.n_heads},); found "
             f"shape {responses.shape}."
         )
-    if interactions is not None and (responses is None or interactions.shape != (n_heads, n_heads)):
-        raise DataError(
-            f"interactions go with responses and must have shape ({n_heads}, {n_heads}); found shape "
-            f"{interactions.shape}{' and no responses' if responses is None else ''}."
-        )
     require_stream(moments)
-    layers = [
-        _Layer(layer.relative_covariance if relative else layer.covariance, layer.weight, site, ridge)
-        for layer, site in zip(moments, sites.layers, strict=True)
-    ]
-    # What layers are compared by, unless responses say it: the error of their output.
-    units = np.array([1.0 if relative else layer.stream_energy for layer in moments])[sites.layer_of_head]
-    first = np.concatenate([layer.costs() for layer in layers])
-    costs = first.copy()
-    coupling: FloatArray = np.zeros(n_heads)
-    order: list[int] = []
-    increases: list[float] = []
-    while len(order) < n_heads:
-        left = np.array([len(layer.kept) for layer in layers])[sites.layer_of_head]
-        # A layer loses its last head after every other layer has one left.
-        offered = np.isfinite(costs) & (left > 1 if (left > 1).any() else True)
-        # A head that leaves nothing over costs nothing, whatever was measured.
-        growth = np.sqrt(np.divide(costs, first, out=np.zeros(n_heads), where=offered & (first > 0)))
-        prices = costs / units if responses is None else growth**2 * responses + growth * coupling
-        head = int(np.argmin(np.where(offered, prices, np.inf)))
-        order.append(head)
-        increases.append(float(prices[head]))
-        if interactions is not None:
-            coupling += growth[head] * interactions[:, head]
-        number = int(sites.layer_of_head[head])
-        layers[number].remove(int(sites.head_in_layer[head]))
-        costs[sites.layer_of_head == number] = layers[number].costs()
+    starts = np.concatenate([[0], np.cumsum([site.n_heads for site in sites.layers])])
+    layers = []
+    for layer, site, start in zip(moments, sites.layers, starts[:-1], strict=True):
+        covariance = layer.relative_covariance if relative else layer.covariance
+        candidates = _Layer(covariance, layer.weight, site, ridge)
+        if responses is None:
+            candidates.units[:] = 1.0 if relative else layer.stream_energy
+        else:
+            measured = responses[start : start + site.n_heads]
+            first = np.array([candidates.costs[head] for head in range(site.n_heads)])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                candidates.units[:] = first / measured
+            # A head that leaves nothing over costs nothing in any unit.
+            candidates.units[first == 0] = 1.0
+        layers.append(candidates)
+    order, increases = [], []
+    offers = {number: layer.cheapest() for number, layer in enumerate(layers)}
+    # A layer that is emptied last of all loses its last head after every other layer has one left.
+    while offers:
+        number = min(offers, key=lambda n: (len(layers[n].kept) == 1, offers[n][0], n))
+        price, head = offers.pop(number)
+        order.append(int(starts[number]) + head)
+        increases.append(price)
+        layers[number].remove(head)
+        if layers[number].kept:
+            offers[number] = layers[number].cheapest()
     return Elimination(np.array(order), np.array(increases))

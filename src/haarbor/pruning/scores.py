@@ -151,10 +151,8 @@ def _add(name: str, meaning: str, function: ScoreFunction, *needs: Part) -> None
 
 _add("leftover", "heads whose output the rest of their layer can give instead, without a backward pass",
      lambda found: leftover_elimination(found.moments, found.sites).ranks)  # fmt: skip
-_add("leftover-response", "the same, counted by how the network's answers change without heads",
-     lambda found: leftover_elimination(
-         found.moments, found.sites,
-         responses=found.responses.values, interactions=found.responses.interactions).ranks,
+_add("leftover-response", "the same, counted by how the network's answers change without each head",
+     lambda found: leftover_elimination(found.moments, found.sites, responses=found.responses.values).ranks,
      "responses")  # fmt: skip
 _add("response", "heads without which the network's answers change little, their layer refitted",
      lambda found: found.responses.values, "responses")  # fmt: skip
