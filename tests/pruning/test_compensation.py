@@ -258,3 +258,14 @@ class _Wrapped(nn.Module):
 
     def forward(self, x):
         return self.layers[0](x, x, x, need_weights=False)[0]
+
+
+def test_refitted_weights_follow_the_model_to_another_precision():
+    model, data = network("llama"), batches("llama", 2)
+    sites = head_sites(model, data[0])
+    fits = compensate(model, sites, [1, 6], data)
+    with torch.no_grad(), compensated(model, sites, fits):
+        single = forward(model, data[0]).logits
+        double = forward(model.double(), data[0]).logits
+    assert double.dtype == torch.float64
+    np.testing.assert_allclose(single, double, atol=1e-4 * float(double.abs().max()))

@@ -115,7 +115,7 @@ def fitted_projection(
     gone: IntArray = np.setdiff1d(np.arange(site.width), kept)
     lost = weight[:, gone]
     inner = covariance[np.ix_(gone, gone)]
-    mean_error = float(np.einsum("ij,jk,ik->", lost, inner, lost))
+    mean_error = float(np.sum((lost @ inner) * lost))
     cross = covariance[np.ix_(kept, gone)] @ lost.T
     own = covariance[np.ix_(kept, kept)]
     change = _ridge_solution(own, cross, ridge_strength(covariance, ridge))
