@@ -55,6 +55,13 @@ def test_json_on_stdout_and_classes_from_the_images_file():
     assert "own answers" not in done.stderr
 
 
+def test_accuracy_is_measured_with_scores_that_need_a_gradient():
+    words = ("zoo:vision-transformer", "--data", sample_images_path(), "--quick", "--metric", "accuracy")
+    done = haarbor(*words, *SMALL, "--scores", "gradient,random", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["metric"] == "accuracy"
+
+
 def test_images_without_classes_are_held_to_the_network_itself(tmp_path):
     with np.load(sample_images_path()) as arrays:
         np.save(tmp_path / "images.npy", arrays["images"][:6])

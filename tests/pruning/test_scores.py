@@ -19,7 +19,7 @@ from haarbor.pruning import (
     removal,
 )
 from haarbor.pruning.attention_statistics import AttentionSums
-from haarbor.pruning.metrics import METRICS
+from haarbor.pruning.metrics import METRICS, Metric
 from haarbor.pruning.model_batches import forward
 from haarbor.pruning.output_norms import contribution_gram, output_norms, relative_output_norms
 from haarbor.pruning.redundancy import folder_ranks, redundancy_ranks
@@ -174,6 +174,24 @@ def test_gradients_are_derivatives_by_the_gates(name):
         assert found.gradients[1, layer * 4 + head] == pytest.approx(expected, rel=2e-2, abs=2e-4)
     assert all(parameter.grad is None for parameter in model.parameters())
     assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+def test_the_accuracy_takes_the_gradient_of_the_loss():
+    model, data = network("zoo-vit"), batches("zoo-vit", 3)
+    by_accuracy, by_loss = (
+        calibration_pass(model, data, parts={"gradients"}, metric=name).gradients
+        for name in ("accuracy", "classification-loss")
+    )
+    np.testing.assert_array_equal(by_accuracy, by_loss)
+    assert np.abs(by_loss).max() > 0
+    assert METRICS["accuracy"].total(model, data[0])[0] in (0.0, 1.0, 2.0)  # and counts what is right
+
+
+def test_a_metric_without_a_gradient_is_refused_for_scores_that_need_one():
+    model, data = network("zoo-vit"), batches("zoo-vit", 1)
+    counted = Metric("right", METRICS["accuracy"].function)
+    with pytest.raises(PruningError, match="the metric 'right' has no gradient"):
+        calibration_pass(model, data, parts={"gradients"}, metric=counted)
 
 
 def test_gradient_scores_are_their_definitions():

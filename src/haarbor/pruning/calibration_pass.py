@@ -116,7 +116,8 @@ def calibration_pass(
         sample by sample; gradients need a backward pass as well, one a batch; responses need further
         forward passes of a few samples, see :func:`haarbor.pruning.head_responses`.
     metric : str, Metric or function, default "loss"
-        Whose gradient is taken, and which knows what of a batch the model is shown.
+        Whose gradient is taken (for the accuracy that of the classification loss), and which knows
+        what of a batch the model is shown.
     sites : HeadSites, optional
     seed : int, default 0
         Of the random trees that serve as control.
@@ -224,7 +225,7 @@ def _gate_gradient(model: torch.nn.Module, sites: HeadSites, batch: ModelBatch, 
         parameter.requires_grad_(False)
     try:
         with torch.enable_grad(), gated_heads(model, sites, gates):
-            total, count = metric.total(model, batch)
+            total, count = metric.graded_total(model, batch)
             if not total.requires_grad:
                 raise PruningError(
                     f"the metric {metric.name!r} has no gradient; take scores that need none, or give a loss."

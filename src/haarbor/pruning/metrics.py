@@ -39,10 +39,18 @@ class Metric:
     shown: Callable[[ModelBatch], ModelBatch] = _as_it_is
     """What the model gets to see of a batch, and which of its answers count; what is learnt from
     calibration data is learnt from this."""
+    differentiable: Measure | None = None
+    """What gradients are taken of, where the metric has none: the loss of a classifier for its accuracy."""
 
     def total(self, model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
-        """Sum over the batch, with its gradient, and what it is to be divided by."""
-        found = self.function(model, batch)
+        """Sum over the batch, and what it is to be divided by."""
+        return self._summed(self.function(model, batch))
+
+    def graded_total(self, model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+        """The same with a gradient, of what stands in for the metric if it has none itself."""
+        return self._summed((self.differentiable or self.function)(model, batch))
+
+    def _summed(self, found: Any) -> tuple[torch.Tensor, float]:
         value, count = found if isinstance(found, tuple) else (found, 1.0)
         tensor = torch.as_tensor(value)
         if tensor.numel() != 1:
@@ -221,7 +229,7 @@ def _accuracy(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, 
 METRICS = {
     "loss": Metric("loss", _language_model_loss),
     "classification-loss": Metric("classification-loss", _classification_loss),
-    "accuracy": Metric("accuracy", _accuracy, higher_is_better=True),
+    "accuracy": Metric("accuracy", _accuracy, higher_is_better=True, differentiable=_classification_loss),
 }
 """Metrics by name; :func:`masked_token_loss` needs to know the token that hides others."""
 
