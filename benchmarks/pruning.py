@@ -3,6 +3,7 @@
     python benchmarks/pruning.py transformer-xl --wikitext WIKITEXT        embedded, or --model FOLDER
     python benchmarks/pruning.py vision-transformer --cifar CIFAR          embedded, or --model FOLDER
     python benchmarks/pruning.py smollm2 --networks NETWORKS --wikitext WIKITEXT
+    python benchmarks/pruning.py gemma3 --data DATA --wikitext WIKITEXT
     python benchmarks/pruning.py minilm --networks NETWORKS --data DATA
     python benchmarks/pruning.py rxnmapper --networks NETWORKS --data DATA
     python benchmarks/pruning.py rxnfp --data DATA

@@ -25,6 +25,7 @@ DRAWN = {
 }
 NAMES = {
     "antiberty": "AntiBERTy 8 x 8",
+    "gemma3": "Gemma 3 18 x 4",
     "minilm": "MiniLM 6 x 12",
     "rxnfp": "rxnfp 12 x 4",
     "rxnmapper": "RXNMapper 12 x 8",
@@ -40,12 +41,15 @@ NAMES = {
 def pruning_figure(folder: Path) -> Figure:
     """One panel a network."""
     cases = loaded_cases(folder)
-    figure = blank_figure(PAGE_WIDTH, 6.2)
-    grid = figure.subplots(3, -(-len(cases) // 3), sharex=True)
+    n_rows = -(-len(cases) // 3)
+    figure = blank_figure(PAGE_WIDTH, 2.05 * n_rows)
+    grid = figure.subplots(n_rows, 3, squeeze=False)
     for axes, case in zip(grid.flat, cases, strict=False):
         shares = np.array(case["shares"])
         scores = case["replacements"]["refit"]["scores"]
         for place, (score, (colour, line, marker)) in enumerate(DRAWN.items()):
+            if score not in scores:
+                continue
             damage = np.array(scores[score]["values"]) - case["baseline"]
             axes.errorbar(
                 shares + 0.003 * (place - 2),
@@ -62,15 +66,22 @@ def pruning_figure(folder: Path) -> Figure:
         wanted = [np.array(scores[score]["values"]) - case["baseline"] for score in list(DRAWN)[:3]]
         axes.set_ylim(min(0.0, np.min(wanted)) - 0.15 * np.max(wanted), 2.2 * np.max(wanted))
         axes.axhline(0.0, color=PALE_INK, linewidth=0.6)
-        axes.set_title(f"{NAMES.get(case['name'], case['name'])} ({case['role']})", fontsize=7.5)
+        axes.set_title(f"{NAMES.get(case['name'], case['name'])} ({case['role']})", fontsize=6.8)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{100 * value:.0f} %"))
         axes.set_xticks(shares)
         axes.grid(axis="y")
     for axes in grid[:, 0]:
         axes.set_ylabel("damage")
-    for axes in grid[-1]:
+    drawn, empty = grid.flat[: len(cases)], grid.flat[len(cases) :]
+    for axes in drawn[-3:]:
         axes.set_xlabel("heads removed")
-    grid.flat[0].legend(loc="upper left", fontsize=6, handlelength=3)
+    for axes in empty:
+        axes.set_axis_off()
+    # The legend takes an empty place where there is one.
+    handles, labels = drawn[0].get_legend_handles_labels()
+    (empty[-1] if len(empty) else drawn[0]).legend(
+        handles, labels, loc="upper left", fontsize=7, handlelength=3
+    )
     return figure
 
 

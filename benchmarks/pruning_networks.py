@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from fetch_pruning_data import GEMMA_FILE
 from torch.nn import functional
 
 from haarbor.capturing import load_model
@@ -188,6 +189,32 @@ def smollm2(places: Places, *, n_calibration: int = 16, n_evaluation: int = 24) 
     )
 
 
+def gemma3(places: Places, *, n_calibration: int = 16, n_evaluation: int = 24) -> Case:
+    """Gemma 3 270M, a decoder whose layers mostly see a window; loss on text."""
+    loaded = load_model(places.folder("data", "gemma3"), gguf_file=GEMMA_FILE, dtype="float32")
+
+    def windows(words: str, n_windows: int) -> tuple[ModelBatch, ...]:
+        options = {"add_special_tokens": False, "verbose": False}
+        ids = loaded.tokenizer(words[: n_windows * 256 * 8], **options)["input_ids"]
+        # The network expects every text to begin with its sign for a beginning.
+        begins = [
+            [loaded.tokenizer.bos_token_id, *ids[place : place + 255]]
+            for place in range(0, n_windows * 255, 255)
+        ]
+        return _windows([token for window in begins for token in window], n_windows, 256)
+
+    return Case(
+        name="gemma3",
+        model=loaded.model,
+        calibration=windows(places.text("train"), n_calibration),
+        evaluation=windows(places.text("test"), n_evaluation),
+        metric=METRICS["loss"],
+        role="confirmed on",
+        about="Gemma 3 270M, read from 4 bits a weight; loss on windows of 256 tokens of the WikiText-2 "
+        "test text, calibration on windows of the training text",
+    )
+
+
 def minilm(places: Places, *, n_calibration: int = 8, n_evaluation: int = 22) -> Case:
     """all-MiniLM-L6-v2, an encoder of sentences; how alike people find two sentences."""
     loaded = load_model(places.folder("networks", "minilm"), dtype="float32")
@@ -351,6 +378,7 @@ NETWORKS = {
     "transformer-xl": transformer_xl,
     "vision-transformer": vision_transformer,
     "smollm2": smollm2,
+    "gemma3": gemma3,
     "minilm": minilm,
     "rxnmapper": rxnmapper,
     "rxnfp": rxnfp,
