@@ -215,9 +215,9 @@ def _print(study: PruningStudy, summary: dict[str, Any], out: str | None) -> Non
         one, two = entry.half_calibrations
         controls.add_row(
             entry.name,
-            f"{curves.damage(entry.name)[place]:.3f}",
-            f"{entry.within_layer:.3f}",
-            f"{one:.3f}, {two:.3f}",
+            f"{curves.damage(entry.name)[place]:z.3f}",
+            f"{entry.within_layer:z.3f}",
+            f"{one:z.3f}, {two:z.3f}",
             f"{entry.agreement:.2f}",
         )
     console.print(controls)
