@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -185,6 +187,23 @@ def test_the_accuracy_takes_the_gradient_of_the_loss():
     np.testing.assert_array_equal(by_accuracy, by_loss)
     assert np.abs(by_loss).max() > 0
     assert METRICS["accuracy"].total(model, data[0])[0] in (0.0, 1.0, 2.0)  # and counts what is right
+
+
+def test_tokens_are_classified_one_by_one():
+    model, data = network("llama"), batches("llama", 1)
+    with torch.no_grad():
+        logits = forward(model, data[0]).logits
+    labelled = replace(data[0], labels=logits.argmax(dim=-1))
+    assert METRICS["accuracy"].total(model, labelled) == (28.0, 28.0)  # two texts of 14 tokens
+    total, count = METRICS["classification-loss"].total(model, labelled)
+    assert count == 28
+    assert float(total.detach()) == pytest.approx(-float(logits.log_softmax(-1).amax(-1).sum()), rel=1e-5)
+    found = calibration_pass(model, [labelled], parts={"gradients"}, metric="accuracy")
+    assert np.isfinite(found.gradients).all()
+    with pytest.raises(
+        DataError, match=r"one label an answer, shape \(2, 14\); found labels of shape \(2,\)"
+    ):
+        METRICS["accuracy"].total(model, replace(data[0], labels=torch.zeros(2, dtype=torch.long)))
 
 
 def test_a_metric_without_a_gradient_is_refused_for_scores_that_need_one():

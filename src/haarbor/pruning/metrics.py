@@ -213,7 +213,13 @@ def _labelled(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, 
     if batch.labels is None:
         raise DataError("a classification needs labels; the batches have none. Add a 'labels' entry to each.")
     logits = logits_of(forward(model, batch))
-    return _precise(logits), batch.labels.to(logits.device)
+    if logits.shape[:-1] != batch.labels.shape:
+        raise DataError(
+            f"a classification needs one label an answer, shape {tuple(logits.shape[:-1])}; found labels of "
+            f"shape {tuple(batch.labels.shape)}. For text, take the loss of a language model."
+        )
+    # Answers to the tokens of a text are classified one by one.
+    return _precise(logits).flatten(end_dim=-2), batch.labels.to(logits.device).flatten()
 
 
 def _classification_loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
