@@ -17,33 +17,46 @@ from haarbor.report.sections import SECTIONS
 
 __all__ = ["page_html", "script_text"]
 
-_STYLES = ("page.css", "views.css")
-# In this order: each uses what stands before it.
-_VIEWS = (
-    "dom.js",
-    "unpack.js",
-    "colours.js",
-    "state.js",
-    "tables.js",
-    "charts.js",
-    "tooltip.js",
-    "overview.js",
-    "head_map.js",
-    "point_cloud.js",
-    "diffusion_map.js",
-    "head_tree.js",
-    "affinity.js",
-    "matrix_view.js",
-    "attention_image.js",
-    "attention_text.js",
-    "explorer.js",
-    "comparison.js",
+_STYLES = ("theme.css", "page.css", "drawing.css", "figures.css", "views.css")
+# In this order: each may use those before it while it is read, and all others later.
+_DRAWING = (
+    "elements",
+    "arithmetic",
+    "words",
+    "controls",
+    "theme",
+    "canvas",
+    "colours",
+    "state",
+    "zip_archive",
+    "tables",
+    "charts",
+    "tooltip",
+    "matrix_window",
+    "matrix_axes",
+    "matrix_view",
+    "point_projection",
+    "point_axes",
+    "point_cloud",
+    "tree_block",
 )
+_PAYLOAD = ("packing", "run_payload", "shown_batch", "haar_scales", "head_geometry", "overview", "provenance")
+_FIGURES = (
+    "affinity",
+    "attention",
+    "diffusion_map",
+    "haar_scales",
+    "head_map",
+    "head_tree",
+    "over_batches",
+)
+_VIEWS = ("attention_image", "attention_text", "comparison", "explorer", "search", "two_runs")
 _SCRIPTS = (
-    *_VIEWS,
+    *(f"drawing/{name}.js" for name in _DRAWING),
+    *(f"{name}.js" for name in _PAYLOAD),
+    *(f"figures/{name}.js" for name in _FIGURES),
+    *(f"views/{name}.js" for name in _VIEWS),
     *(f"sections/{name.replace('-', '_')}.js" for name in SECTIONS),
-    "two_runs.js",
-    "provenance.js",
     "page.js",
 )
 

@@ -1,18 +1,35 @@
 // Sentences at the top; heads in them can be opened, and each leads to the picture that shows it.
 (() => {
-  const VIEWS = { "head-map": "head map", "head-tree": "head tree", "diffusion-map": "diffusion map", stability: "stability section", invariance: "invariance section" };
+  const { el } = Haarbor;
+  const VIEWS = {
+    "head-map": "head map",
+    "head-tree": "head tree",
+    "diffusion-map": "diffusion map",
+    stability: "stability section",
+    invariance: "invariance section",
+  };
+
+  function sentenceItem(run, { parts, view, score, heads }, isLead) {
+    const showInViews = () => {
+      if (score && run.hasScore(score)) {
+        run.state.set({ score });
+      }
+      if (heads.length) {
+        run.brush(heads);
+      }
+    };
+    const link = el(
+      "a",
+      { href: `#${run.id(view)}`, class: "shows", on: { click: showInViews } },
+      `See the ${VIEWS[view] || "picture"}`,
+    );
+    const words = parts.map((part) => (typeof part === "string" ? part : run.chip(part.head)));
+    return el("li", { class: isLead ? "lead" : null }, words, " ", link);
+  }
+
   Haarbor.overview = (run, side) => {
-    const rows = run.data.overview.map((sentence, number) => {
-      const link = Haarbor.el("a", {
-        href: `#${run.id(sentence.view)}`, class: "shows",
-        on: { click: () => {
-          if (sentence.score && run.hasScore(sentence.score)) run.state.set({ score: sentence.score });
-          if (sentence.heads.length) run.brush(sentence.heads);
-        } },
-      }, `See the ${VIEWS[sentence.view] || "picture"}`);
-      return Haarbor.el("li", { class: number === 0 ? "lead" : null },
-        sentence.parts.map((part) => (typeof part === "string" ? part : run.chip(part.head))), " ", link);
-    });
-    side.append(Haarbor.el("div", { class: "card", id: run.id("overview-card") }, Haarbor.el("ul", { class: "overview" }, rows)));
+    const items = run.data.overview.map((sentence, i) => sentenceItem(run, sentence, i === 0));
+    const card = { class: "card", id: run.id("overview-card") };
+    side.append(el("div", card, el("ul", { class: "overview" }, items)));
   };
 })();

@@ -1,0 +1,43 @@
+// From the packed text in the page back to numbers (packing.py); each piece is unpacked when first looked at.
+(() => {
+  const unpacked = new Map();
+
+  function bytesFromBase64(text) {
+    if (Uint8Array.fromBase64) {
+      return Uint8Array.fromBase64(text);
+    }
+    const letters = atob(text);
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i++) {
+      bytes[i] = letters.charCodeAt(i);
+    }
+    return bytes;
+  }
+
+  /** The bytes of the element with this id, once they are there. */
+  Haarbor.unpack = (id) => {
+    if (!unpacked.has(id)) {
+      const packed = bytesFromBase64(document.getElementById(id).textContent);
+      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+      unpacked.set(id, new Response(stream).arrayBuffer());
+    }
+    return unpacked.get(id);
+  };
+
+  /** Entries of a matrix that is kept as one byte per entry, each row on its own scale. */
+  Haarbor.restored = (buffer, rows, columns, power) => {
+    const offsets = new Float32Array(buffer, 0, rows);
+    const scales = new Float32Array(buffer, 4 * rows, rows);
+    const steps = new Uint8Array(buffer, 8 * rows);
+    const values = new Float32Array(rows * columns);
+    let i = 0;
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++) {
+        const share = steps[i] / 255;
+        values[i] = offsets[row] + scales[row] * (power === 2 ? share * share : share);
+        i++;
+      }
+    }
+    return values;
+  };
+})();

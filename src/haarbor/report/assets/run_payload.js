@@ -1,0 +1,124 @@
+// A run as run_payload.py gives it, with its names, its scores, and what happens when a head is pressed.
+(() => {
+  function byNumber(a, b) {
+    return a - b;
+  }
+
+  function initialState(data) {
+    const first = data.scores[0];
+    // The first level with more than two folders has lines worth drawing.
+    const level = data.shown[0].folders.query.findIndex((sizes) => sizes.length > 2);
+    return {
+      score: first.name,
+      scaleBy: "values",
+      palette: "viridis",
+      hovered: null,
+      chosen: Math.max(0, first.values.indexOf(Math.max(...first.values))),
+      brushed: [],
+      place: 0,
+      query: null,
+      bright: "usual",
+      folderLevel: Math.max(1, level),
+    };
+  }
+
+  /** Names ("layer.head"), places in the tree order and scores of the heads of a run. */
+  function headFacts(data) {
+    const perLayer = data.heads_per_layer;
+    const nHeads = data.layers * perLayer;
+    const layerOf = (head) => Math.floor(head / perLayer);
+    const numberInLayer = (head) => head % perLayer;
+    const names = Array.from({ length: nHeads }, (_, head) => `${layerOf(head)}.${numberInLayer(head)}`);
+    const scores = new Map(data.scores.map((score) => [score.name, score]));
+    return {
+      nHeads,
+      names,
+      position: Haarbor.inverse(data.geometry.order),
+      layerOf,
+      numberInLayer,
+      headWords: (head) => `layer ${layerOf(head)}, head ${numberInLayer(head)}`,
+      scoreNamed: (name) => scores.get(name),
+      hasScore: (name) => scores.has(name),
+    };
+  }
+
+  /** Shares of the heads on the scale of the chosen score, worked out once for all views. */
+  function rememberedShares(run) {
+    let key = "";
+    let shares = [];
+    return () => {
+      const by = run.state.get("scaleBy");
+      const now = `${run.state.get("score")}/${by}`;
+      if (now !== key) {
+        key = now;
+        shares = Haarbor.shares(run.score().values, by);
+      }
+      return shares;
+    };
+  }
+
+  /** What pressing and brushing heads changes. */
+  function headActions(run) {
+    const { state } = run;
+    return {
+      choose: (head) => state.set({ chosen: head }),
+      brush: (heads) => state.set({ brushed: [...new Set(heads)].sort(byNumber) }),
+      toggle(head) {
+        const brushed = state.get("brushed");
+        const others = brushed.filter((other) => other !== head);
+        state.set({ brushed: others.length < brushed.length ? others : [...brushed, head].sort(byNumber) });
+      },
+      /** Shows a head pointed at in all views, with its card beside the pointer. */
+      point(head, event) {
+        state.set({ hovered: head });
+        Haarbor.tooltip.head(run, head, event);
+      },
+      pointAway() {
+        state.set({ hovered: null });
+        Haarbor.tooltip.hide();
+      },
+    };
+  }
+
+  Haarbor.createRun = (data, index) => {
+    const state = Haarbor.createState(initialState(data));
+    const run = { data, index, state, ...headFacts(data) };
+    Object.assign(run, headActions(run), {
+      blob: (name) => Haarbor.unpack(`run-${index}-${name}`),
+      /** Name of an element of this run: with two runs in the page, those of the second end in -2. */
+      id: (name) => (index === 0 ? name : `${name}-${index + 1}`),
+      score: () => run.scoreNamed(state.get("score")),
+      shares: rememberedShares(run),
+      colourOf: (head) => Haarbor.colour(run.shares()[head], state.get("palette")),
+    });
+
+    /** What every view of heads does when one is pointed at or pressed. */
+    run.reaction = (head) => ({
+      pointerenter(event) {
+        if (event.pointerType !== "touch") {
+          run.point(head, event);
+        }
+      },
+      pointerleave: run.pointAway,
+      click(event) {
+        const adds = event.shiftKey || event.ctrlKey || event.metaKey;
+        (adds ? run.toggle : run.choose)(head);
+      },
+    });
+
+    /** A small button with the name of a head. */
+    run.chip = (head) =>
+      Haarbor.el(
+        "button",
+        {
+          type: "button",
+          class: "chip",
+          "data-head": head,
+          "aria-label": `Head ${run.names[head]}: open it`,
+          on: run.reaction(head),
+        },
+        run.names[head],
+      );
+    return run;
+  };
+})();
