@@ -6,6 +6,10 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Fast tests by default; with CI set, all of them.
 MARKS := $(if $(CI),,not slow)
+# The report's scripts and styles are looked after by prettier and eslint, where there is node to run them.
+NPM := $(shell command -v npm 2> /dev/null)
+NODE_READY := $(if $(NPM),node_modules/.ready)
+javascript = $(if $(NPM),npm run --silent $(1),@echo "The report's scripts and styles were left out of \"make $(1)\": there is no npm here.")
 
 .PHONY: demo test check format bench clean
 
@@ -15,15 +19,17 @@ demo: $(READY)
 test: check
 	$(BIN)/python -m pytest -n auto -m "$(MARKS)" tests
 
-check: $(READY)
+check: $(READY) $(NODE_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(call javascript,check)
 	$(BIN)/python -m pytest -q src
 
-format: $(READY)
+format: $(READY) $(NODE_READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(call javascript,format)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/organize.py
@@ -39,6 +45,10 @@ $(READY): pyproject.toml constraints.txt
 	$(PIP) -c constraints.txt --no-deps --upgrade --target $(VENV)/torchvision torchvision
 	touch $(READY)
 
+node_modules/.ready: package.json package-lock.json
+	npm ci --loglevel error > /dev/null
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
