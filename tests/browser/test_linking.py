@@ -147,6 +147,7 @@ def test_brushing_compares(opened, text_page):
     assert panel.locator("h3").inner_text() == "Comparing 3 heads"
     assert panel.locator("tbody tr").count() == 3
     wait_until(page, lambda: panel.locator("canvas.mean").count() == 2)
+    assert "null" not in panel.inner_text()
     panel.get_by_role("button", name="Haar entropy", exact=True).click()
     values = page.evaluate("Haarbor.runs[0].scoreNamed('entropy').values")
     wait_until(page, lambda: panel.locator("th[aria-sort=descending]").count() == 1)

@@ -53,6 +53,49 @@ def test_every_view_of_a_text_run_draws(opened, text_page):
     assert page.locator("#invariance-section").count() == 0
 
 
+CANVASES = (
+    "#diffusion-map canvas",
+    "#affinity canvas",
+    "#explorer-card .matrix canvas",
+    "#on-input canvas",
+    "#haar-scales canvas",
+)
+
+
+@pytest.mark.parametrize("ratio", [1, 2])
+def test_canvases_follow_the_width_of_the_page_as_sharp_as_the_screen(opened, picture_page, ratio):
+    page = opened(picture_page, width=1280, device_scale_factor=ratio)
+
+    def widths():
+        found = [page.locator(name).first.evaluate("c => [c.width, c.clientWidth]") for name in CANVASES]
+        assert [sharp for sharp, _ in found] == [ratio * width for _, width in found]
+        return [width for _, width in found]
+
+    wait_until(page, lambda: all(width > 0 for width in widths()))
+    wide = widths()
+    page.set_viewport_size({"width": 340, "height": 900})
+    wait_until(page, lambda: all(narrow < width for narrow, width in zip(widths(), wide, strict=True)))
+
+
+def test_canvases_follow_the_colours_of_the_page(opened, picture_page):
+    page = opened(picture_page)
+    # The frame around a patch is what has the colours of the page on the picture.
+    picture = page.locator("#on-input canvas").nth(1)
+    picture.click(position={"x": 20, "y": 20})
+    page.mouse.move(2, 2)
+    page.wait_for_function("document.querySelector('#haar-scales canvas').width > 0")
+
+    def drawn():
+        return [page.locator(name).last.evaluate("c => c.toDataURL()") for name in CANVASES]
+
+    wait_until(page, lambda: drawn() == drawn())
+    light = drawn()
+    page.locator("#theme").click()
+    wait_until(page, lambda: all(dark != before for dark, before in zip(drawn(), light, strict=True)))
+    page.locator("#theme").click()
+    wait_until(page, lambda: drawn() == light)
+
+
 def test_the_third_dimension_turns(opened, text_page):
     page = opened(text_page)
     canvas = page.locator("#diffusion-map canvas")
