@@ -38,14 +38,16 @@ def report(
     """
     from haarbor.report import write_report
     from haarbor.store import open_run
+    from haarbor.whole_file import file_place
 
     if len(runs) > 2:
         raise typer.BadParameter(f"a report is of one run or of two; found {len(runs)}.", param_hint="RUNS")
     if not out.parent.is_dir():
         raise typer.BadParameter(f"the folder {out.parent} does not exist.", param_hint="--out")
+    file_place(out, "the report")
     opened = [open_run(place) for place in runs]
     for run in opened:
-        _organise_where_needed(run, content, stream)
+        _organise_where_needed(run, content, stream, batches)
     n_bytes = write_report(opened, out, content=content, stream=stream, n_batches=batches)
     summary: dict[str, Any] = {
         "report": str(out),
@@ -59,13 +61,13 @@ def report(
         typer.echo(f"{out}: {' and '.join(summary['models'])}, {n_bytes / 1e6:.1f} MB. Open it in a browser.")
 
 
-def _organise_where_needed(run: Run, content: str | None, stream: str | None) -> None:
+def _organise_where_needed(run: Run, content: str | None, stream: str | None, n_shown: int) -> None:
     from haarbor.analysis import organize_run
     from haarbor.cli.progress import shown_progress
-    from haarbor.report import chosen_parts, is_organised, options_before
+    from haarbor.report import asked_before, chosen_parts, is_organised
 
     chosen = chosen_parts(run, content, stream)
-    if run.batches and is_organised(run, chosen):
+    if run.batches and is_organised(run, chosen, n_shown):
         return
     with shown_progress(f"organising {run.model}", run.n_batches) as advance:
-        organize_run(run, options=options_before(run, chosen), on_progress=advance, **chosen)
+        organize_run(run, **asked_before(run, chosen), on_progress=advance, **chosen)
