@@ -68,6 +68,8 @@ class LocalKeys:
                 finally:
                     os.close(descriptor)
             except (FileNotFoundError, NotADirectoryError):
+                if os.path.islink(path):  # noqa: PTH114
+                    raise DamagedPartError("it is a link to nothing") from None
                 return None
 
     def write(self, key: str, data: bytes, *, is_durable: bool = True) -> None:
@@ -124,10 +126,8 @@ class LocalKeys:
             folder = folders.pop()
             for entry in self._entries(folder):
                 key = f"{folder}/{entry.name}" if folder else entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(key)
-                elif entry.is_file():
-                    found.append(key)
+                # Pipes and links too: what stands in place of a file is told when it is read.
+                (folders if entry.is_dir(follow_symlinks=False) else found).append(key)
         return iter(sorted(found))
 
     def children(self, prefix: str) -> list[str]:
@@ -181,7 +181,7 @@ class LocalKeys:
             for key in self.below():
                 # Another process may be writing, and what is being written anew is counted once.
                 with contextlib.suppress(FileNotFoundError):
-                    total += (self.root / key).stat().st_size
+                    total += (self.root / key).lstat().st_size
         return total
 
     def free_bytes(self) -> int | None:

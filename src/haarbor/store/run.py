@@ -306,23 +306,20 @@ class Run:
     def _named(
         self, name: str, batch: int | Sequence[int] | None, content: str | None, stream: str | None
     ) -> ResultName:
-        one = checked_batch(batch) if _is_single(batch) else None
+        chosen = _chosen(batch)
         found = ResultName(
             stream=self._plan.stream(stream).name,
             content=self.contents[0] if content is None else content,
-            batch=one,
+            batch=chosen if isinstance(chosen, int) else None,
             name=name,
         )
         found.require_part_of(self._plan)
         return found
 
     def _sources(self, batch: int | Sequence[int] | None) -> dict[str, str]:
-        if batch is None:
-            chosen: Sequence[Any] = self.batches
-        else:
-            chosen = (batch,) if _is_single(batch) else batch  # type: ignore[assignment]
-        numbers = [checked_batch(index) for index in chosen]
-        return {str(index): read_marker(self._keys, self._plan, index).digest for index in numbers}
+        chosen = self.batches if batch is None else _chosen(batch)
+        batches = (chosen,) if isinstance(chosen, int) else chosen or ()
+        return {str(index): read_marker(self._keys, self._plan, index).digest for index in batches}
 
     def _require_content(self, content: str) -> None:
         if content not in self.contents:
@@ -361,6 +358,10 @@ class Run:
         )
 
 
-def _is_single(batch: object) -> bool:
-    """Whether it stands for one batch, rightly or not; else for several."""
-    return batch is not None and (isinstance(batch, str) or not isinstance(batch, Iterable))
+def _chosen(batch: object) -> int | tuple[int, ...] | None:
+    """The batch or batches that were asked for; None for all."""
+    if batch is None:
+        return None
+    if isinstance(batch, str) or not isinstance(batch, Iterable):
+        return checked_batch(batch)
+    return tuple(checked_batch(index) for index in batch)
