@@ -118,7 +118,7 @@ def test_layout_can_be_read_by_zarr_alone(tmp_path):
         "decoder", "decoder/logits", "decoder/mask", "decoder/probabilities", "results",
     ]  # fmt: skip
     assert group.attrs["format"] == "haarbor run"
-    assert group.attrs["version"] == 1
+    assert group.attrs["version"] == 2
     assert group.attrs["error_bound"] == {"relative": 2**-11, "absolute": 2**-25}
     array = group["decoder/probabilities"]
     assert (array.shape, array.chunks) == ((3, 2, 3, 4, 4), (1, 1, 3, 4, 4))
@@ -173,9 +173,9 @@ def test_open_run_refuses_other_zarr_stores_and_other_versions(tmp_path):
     write_run(tmp_path / "run.zarr")
     root = tmp_path / "run.zarr" / "zarr.json"
     document = json.loads(root.read_text())
-    document["attributes"]["version"] = 2
+    document["attributes"]["version"] = 1
     root.write_text(json.dumps(document))
-    with pytest.raises(StoreError, match="must be a run of version 1; it is of version 2"):
+    with pytest.raises(StoreError, match="must be a run of version 2; it is of version 1"):
         open_run(tmp_path / "run.zarr")
     root.write_text("{ cut off")
     with pytest.raises(StoreError, match="must be the JSON of a zarr 3 group; it cannot be read"):

@@ -72,7 +72,9 @@ def test_stream_rejects_names_that_are_no_folder_names(name):
 
 
 def test_stream_rejects_sizes_and_groups():
-    with pytest.raises(ShapeError, match="n_heads of stream 's' must be a whole number from 1; found 0"):
+    with pytest.raises(
+        ShapeError, match="n_heads of stream 's' must be a whole number from 1 to 100000; found 0"
+    ):
         StreamPlan(name="s", n_layers=1, n_heads=0, n_queries=1, n_keys=1)
     with pytest.raises(
         ShapeError, match="head_groups of stream 's' must hold a key-value head for each of 2"

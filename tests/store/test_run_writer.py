@@ -138,7 +138,7 @@ def test_batches_that_cannot_be_written(writer):
         pass
     with pytest.raises(SettingError, match="at least 0 and below 3; found 3"), writer.batch(3):
         pass
-    with pytest.raises(SettingError, match="at least 0 and below 3; found -1"), writer.batch(-1):
+    with pytest.raises(SettingError, match="batch must be a whole number from 0"), writer.batch(-1):
         pass
     with unfinished(writer, 1):
         with pytest.raises(StoreError, match="batch 1 is being written"), writer.batch(1):

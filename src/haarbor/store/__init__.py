@@ -11,7 +11,7 @@ from haarbor.store.damage import Damage
 from haarbor.store.head_tensor import HeadTensor
 from haarbor.store.import_arrays import import_arrays
 from haarbor.store.kept_result import KeptResult
-from haarbor.store.result_store import ResultName
+from haarbor.store.result_name import ResultName
 from haarbor.store.result_types import register_result_type
 from haarbor.store.results_file import load_results_file, save_results_file
 from haarbor.store.run import Run, open_run

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from haarbor.array_types import AnyArray
 from haarbor.errors import SettingError, ShapeError
+from haarbor.store.documents import short_text
+from haarbor.store.plain_array import plain_array
 
 __all__ = [
     "ArraySource",
     "AttentionSource",
     "CacheSource",
     "JoinedSource",
+    "attention_array",
     "cache_contents",
-    "plain_array",
 ]
 
 _AXES = ("batch", "layer", "head", "query", "key")
 _HOOKS = {"hook_attn_scores": "logits", "hook_pattern": "probabilities"}
-_CACHE_NAME = re.compile(r"blocks\.(\d+)\.attn\.(hook_attn_scores|hook_pattern)")
+_CACHE_NAME = re.compile(r"blocks\.([0-9]{1,6})\.attn\.(hook_attn_scores|hook_pattern)")
 
 
 class AttentionSource(Protocol):
@@ -55,20 +57,23 @@ class ArraySource:
     """
 
     def __init__(self, array: AnyArray, axes: Sequence[str], heads_per_layer: int | None = None) -> None:
-        names = tuple(axes)
+        names = tuple(axes) if isinstance(axes, Iterable) else (axes,)
         unknown = [name for name in names if name not in _AXES]
         lacking = [name for name in ("query", "key", "head") if name not in names]
         if unknown or lacking or len(set(names)) != len(names):
             raise SettingError(
-                f"axes must name query, key and head, and may name layer and batch, each once; found {names}."
+                "axes must name query, key and head, and may name layer and batch, each once; "
+                f"found {short_text(repr(names))}. Name them in the array's order."
             )
         if array.ndim != len(names):
             raise ShapeError(
                 f"axes must name every axis of the array; found {len(names)} names {names} "
-                f"for shape {array.shape}."
+                f"for shape {array.shape}. Name them in the array's order."
             )
         if 0 in array.shape:
-            raise ShapeError(f"every axis must hold at least one item; found shape {array.shape}.")
+            raise ShapeError(
+                f"every axis must hold at least one item; found shape {array.shape}. Pass a full array."
+            )
         if heads_per_layer is not None and "layer" in names:
             raise SettingError(
                 "heads_per_layer is for arrays without a layer axis; axes names one. Leave one out."
@@ -79,9 +84,11 @@ class ArraySource:
             place = present.index("head")
             n_heads = ordered.shape[place]
             per_layer = n_heads if heads_per_layer is None else heads_per_layer
-            if per_layer < 1 or n_heads % per_layer:
+            is_number = isinstance(per_layer, (int, np.integer)) and not isinstance(per_layer, bool)
+            if not is_number or per_layer < 1 or n_heads % per_layer:
                 raise ShapeError(
-                    f"heads_per_layer must divide the number of heads; found {per_layer} for {n_heads} heads."
+                    f"heads_per_layer must divide the number of heads; found {per_layer!r} for {n_heads} "
+                    "heads. Leave it out for one layer."
                 )
             shape = ordered.shape
             ordered = ordered.reshape(*shape[:place], n_heads // per_layer, per_layer, *shape[place + 1 :])
@@ -109,7 +116,7 @@ class CacheSource:
         if len(shapes) != 1 or len(shapes[0]) not in (3, 4) or 0 in shapes[0]:
             raise ShapeError(
                 "layers of a cache must be alike, of shape (batch, head, query, key) or (head, query, key); "
-                f"found {', '.join(map(str, shapes))}."
+                f"found {short_text(', '.join(map(str, shapes)))}. Import other layers by themselves."
             )
         self._layers = [layer[None] if layer.ndim == 3 else layer for layer in layers]
         self.n_layers = len(self._layers)
@@ -165,7 +172,7 @@ def cache_contents(arrays: Mapping[str, Any]) -> dict[str, CacheSource]:
     """
     found: dict[str, dict[int, Any]] = {}
     for name in arrays:
-        match = _CACHE_NAME.fullmatch(str(name))
+        match = _CACHE_NAME.fullmatch(name) if isinstance(name, str) else None
         if match is not None:
             found.setdefault(_HOOKS[match[2]], {})[int(match[1])] = arrays[name]
     sources = {}
@@ -173,16 +180,28 @@ def cache_contents(arrays: Mapping[str, Any]) -> dict[str, CacheSource]:
         missing = [layer for layer in range(max(layers) + 1) if layer not in layers]
         if missing:
             raise ShapeError(
-                f"a cache must hold all layers; {content} of layers {', '.join(map(str, missing))} "
-                "are missing. Cache them, or rename the blocks from 0 on."
+                f"a cache must hold all layers; {content} of layers "
+                f"{short_text(', '.join(map(str, missing)))} are missing. Cache them, or rename the blocks "
+                "from 0 on."
             )
-        sources[content] = CacheSource([plain_array(layers[layer]) for layer in sorted(layers)])
+        sources[content] = CacheSource(
+            [attention_array(layers[layer], f"{content} of layer {layer}") for layer in sorted(layers)]
+        )
     return sources
 
 
-def plain_array(value: Any) -> AnyArray:
-    """Array or torch tensor as a numpy array; bfloat16 becomes float32."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()
-        value = (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
-    return np.asanyarray(value)
+def attention_array(value: Any, name: str) -> AnyArray:
+    """Array of real numbers out of what holds attention.
+
+    Raises
+    ------
+    ShapeError
+        If it is no array, or of something else.
+    """
+    array = plain_array(value, name)
+    if array.dtype.kind not in "biuf":
+        raise ShapeError(
+            f"{name} must hold real numbers; found {short_text(str(array.dtype))} of shape {array.shape}. "
+            "Pass an array of floating-point numbers."
+        )
+    return array

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,16 +10,14 @@ import numpy.typing as npt
 from haarbor.array_types import AnyArray, BoolArray
 from haarbor.errors import DataError, SettingError, ShapeError, StoreError
 from haarbor.store.batch_marker import BatchMarker, Labels
-from haarbor.store.chunked_arrays import checksum, write_chunk
-from haarbor.store.failures import storage_failures
+from haarbor.store.chunked_arrays import write_chunk
 from haarbor.store.keys import Keys
 from haarbor.store.layout import array_path, chunk_key, marker_key, picture_path
 from haarbor.store.pictures import checked_picture, stored_picture
+from haarbor.store.plain_array import plain_array
+from haarbor.store.planned_arrays import planned_arrays
 from haarbor.store.run_plan import RunPlan, StreamPlan
 from haarbor.store.stored_numbers import stored_layer, used_places
-
-if TYPE_CHECKING:
-    from zarr import Array
 
 __all__ = ["BatchWriter"]
 
@@ -32,14 +29,14 @@ class BatchWriter:
     (query, key) entries were used. Layers may come in any order, the mask before or after them.
     """
 
-    def __init__(self, keys: Keys, plan: RunPlan, arrays: Mapping[str, Array[Any]], batch: int) -> None:
+    def __init__(self, keys: Keys, plan: RunPlan, batch: int) -> None:
         self._keys = keys
         self._plan = plan
-        self._arrays = arrays
+        self._arrays = planned_arrays(plan, batch + 1)
         self._index = batch
         self._checksums: dict[str, str] = {}
         self._labels: dict[str, Labels] = {}
-        self._picture_checksum: str | None = None
+        self._picture: tuple[tuple[int, int, int], str] | None = None
         self._masks: dict[str, BoolArray] = {}
         self._without_value: dict[str, BoolArray] = {}
         self._not_zero: dict[str, BoolArray] = {}
@@ -72,13 +69,15 @@ class BatchWriter:
             If the layer was written before, or cannot be written.
         """
         sizes = self._stream(stream)
-        if not 0 <= layer < sizes.n_layers:
+        is_number = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
+        if not is_number or not 0 <= layer < sizes.n_layers:
             raise SettingError(
-                f"layer of stream {sizes.name!r} must lie in 0..{sizes.n_layers - 1}; found {layer}."
+                f"layer of stream {sizes.name!r} must lie in 0..{sizes.n_layers - 1}; found {layer!r}."
             )
-        if set(values) != set(self._plan.contents):
+        if not isinstance(values, Mapping) or set(values) != set(self._plan.contents):
+            names = map(str, values) if isinstance(values, Mapping) else (type(values).__name__,)
             raise SettingError(
-                f"a layer must hold {', '.join(self._plan.contents)}; found {', '.join(values) or 'none'}. "
+                f"a layer must hold {', '.join(self._plan.contents)}; found {', '.join(names) or 'none'}. "
                 "Write what the plan's contents say."
             )
         # All are checked before any is written: a refused layer can be given again.
@@ -103,7 +102,7 @@ class BatchWriter:
             True where a query may look at a key; padding is False.
         """
         sizes = self._stream(stream)
-        array: AnyArray = np.asarray(mask)
+        array = plain_array(mask, f"mask of stream {sizes.name!r}")
         expected = (sizes.n_queries, sizes.n_keys)
         if array.dtype != np.bool_ or array.shape != expected:
             raise ShapeError(
@@ -160,11 +159,13 @@ class BatchWriter:
         """
         self._require_open()
         checked = checked_picture(picture)
-        if self._picture_checksum is not None:
+        if self._picture is not None:
             raise StoreError(
                 f"the picture of batch {self._index} must be written once; it was written before."
             )
-        self._picture_checksum = stored_picture(self._keys, self._index, checked)
+        height, width, channels = checked.shape
+        written = stored_picture(self._keys, self._index, checked)
+        self._picture = ((height, width, channels), written)
 
     def _stream(self, name: str | None) -> StreamPlan:
         self._require_open()
@@ -182,23 +183,17 @@ class BatchWriter:
         what = path if layer is None else f"layer {layer} of {path}"
         if key in self._checksums:
             raise StoreError(f"{what} of batch {self._index} must be written once; it was written before.")
-        place = (self._index,) if layer is None else (self._index, layer)
-        with storage_failures(f"writing {what} of batch {self._index} to {self._keys.address}"):
-            write_chunk(self._arrays[path], place, values)
-            written = checksum(self._keys, key)
-        if written is None:
-            raise StoreError(
-                f"{what} of batch {self._index} must be there once written; {key} of {self._keys.address} is "
-                "gone. See that nothing else removes files there."
-            )
-        self._checksums[key] = written
+        self._checksums[key] = write_chunk(self._keys, key, self._arrays[path], values)
 
-    def _complete(self) -> None:
-        """Check that everything is there, then mark the batch complete."""
+    def _finish(self) -> None:
+        """Check that everything is there, and wait until it is there for good."""
         self._require_everything()
         for stream in self._plan.streams:
             self._require_agreement(stream)
         self._keys.make_durable(self._checksums)
+
+    def _mark(self) -> None:
+        """Mark the batch complete."""
         self._keys.write(marker_key(self._index), self._marker().to_bytes())
 
     def _close(self) -> None:
@@ -254,19 +249,30 @@ class BatchWriter:
                 )
             path = array_path(stream.name, "mask")
             checksums[path] = (self._checksums[chunk_key(path, self._index)],)
-        if self._picture_checksum is not None:
-            checksums[picture_path(self._index)] = (self._picture_checksum,)
-        return BatchMarker(batch=self._index, checksums=checksums, labels=self._labels)
+        shape = None
+        if self._picture is not None:
+            shape, written = self._picture
+            checksums[picture_path(self._index)] = (written,)
+        return BatchMarker(
+            batch=self._index,
+            plan=self._plan.digest,
+            checksums=checksums,
+            labels=self._labels,
+            picture=shape,
+        )
 
 
 def _texts(labels: Sequence[str] | None, what: str, size: int) -> tuple[str, ...]:
     if labels is None:
         return tuple(map(str, range(size)))
-    texts = tuple(labels)
-    if len(texts) != size or isinstance(labels, str) or not all(isinstance(text, str) for text in texts):
-        kind = type(texts[0]).__name__ if texts else "nothing"
-        raise ShapeError(
-            f"{what} must be {size} texts; found {len(texts)} of {kind}. "
-            "Pass one text for each position, padding included."
-        )
-    return texts
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        found = f"one {type(labels).__name__}"
+    else:
+        texts = tuple(labels)
+        others = {type(text).__name__ for text in texts if not isinstance(text, str)}
+        if len(texts) == size and not others:
+            return texts
+        found = f"{len(texts)} of {', '.join(sorted(others)) or 'str'}"
+    raise ShapeError(
+        f"{what} must be {size} texts; found {found}. Pass one text for each position, padding included."
+    )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from haarbor.errors import StoreError
 from haarbor.store.batch_marker import complete_batches
+from haarbor.store.damaged_part import DamagedPartError
 from haarbor.store.keys import Keys, keys_at
-from haarbor.store.run_document import stored_plan, write_plan
+from haarbor.store.run_document import is_run_of, stored_plan, write_plan
 from haarbor.store.run_plan import RunPlan
 from haarbor.store.run_writer import RunWriter
 
@@ -41,7 +42,8 @@ def create_run(
     resume : bool, default True
         Whether a run of the same plan that is there already is continued.
     repair : bool, default False
-        Whether damaged batches are made absent, so that they are written again. Reads the whole run.
+        Whether damaged descriptions are written anew, damaged results removed, and damaged batches made
+        absent, so that they are written again. Reads the whole run.
     check_space : bool, default True
         Whether to refuse a run that would not fit on the disk if it could not be compressed.
     storage_options : mapping, optional
@@ -78,13 +80,13 @@ def create_run(
     (1,)
     """
     keys = keys_at(location, read_only=False, storage_options=storage_options)
-    begun = _continued(keys, plan, resume=resume)
+    begun = _continued(keys, plan, resume=resume, repair=repair)
     if check_space:
-        _require_space(keys, plan, n_complete=len(complete_batches(keys)) if begun else 0)
+        _require_space(keys, plan, n_complete=len(complete_batches(keys)))
     lock = keys.lock("writer")
     try:
         # Another process may have begun the run between the look above and the lock.
-        if not _continued(keys, plan, resume=resume or begun):
+        if not _continued(keys, plan, resume=resume or begun, repair=repair):
             write_plan(keys, plan)
         return RunWriter(keys, plan, lock, repair=repair)
     except BaseException:
@@ -92,9 +94,18 @@ def create_run(
         raise
 
 
-def _continued(keys: Keys, plan: RunPlan, *, resume: bool) -> bool:
-    """Whether there is a run to go on with; StoreError if there is one that must not be touched."""
-    there = stored_plan(keys)
+def _continued(keys: Keys, plan: RunPlan, *, resume: bool, repair: bool) -> bool:
+    """Whether there is a run to go on with; StoreError if there is one that must not be touched.
+
+    Where the root of a run is damaged there is none, as far as its root goes: it is written anew if
+    that is asked for, and if a complete batch bears witness that it was the same.
+    """
+    try:
+        there = stored_plan(keys)
+    except DamagedPartError:
+        if not (repair and resume and is_run_of(keys, plan)):
+            raise
+        return False
     if there is None:
         return False
     if not resume:

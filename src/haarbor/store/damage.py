@@ -3,67 +3,137 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from haarbor.errors import StoreError
-from haarbor.store.batch_marker import complete_batches, read_marker
-from haarbor.store.chunked_arrays import DamagedChunkError, existing_array, read_chunk
+from haarbor.store.batch_marker import BatchMarker, complete_batches, read_marker
+from haarbor.store.chunked_arrays import read_chunk
+from haarbor.store.damaged_part import DamagedPartError
 from haarbor.store.keys import Keys
-from haarbor.store.layout import array_path, chunk_key
+from haarbor.store.layout import METADATA, PICTURES, array_path, batch_of_chunk, chunk_key
 from haarbor.store.pictures import read_picture
-from haarbor.store.run_plan import RunPlan
+from haarbor.store.planned_arrays import planned_array, require_planned
+from haarbor.store.result_store import ResultStore
+from haarbor.store.run_document import planned_groups, require_group, stored_plan
+from haarbor.store.run_plan import RunPlan, StreamPlan
 
 __all__ = ["Damage", "damages"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """A part of a complete batch that cannot be read as it was written."""
+    """A part of a run that cannot be read as it was written."""
 
-    batch: int
-    stream: str
-    """Empty where the marker or the picture of the batch is damaged."""
+    batch: int = -1
+    """-1 where it does not belong to one batch."""
+    stream: str = ""
+    """Empty where it does not belong to a stream, as the marker and the picture of a batch."""
     content: str
-    """"probabilities", "logits", "mask", "picture" or "marker"."""
-    layer: int
+    """"probabilities", "logits", "mask", "picture", "marker", "plan" or "group"."""
+    layer: int = -1
     """-1 where it does not belong to a layer."""
+    result: str = ""
+    """Name of the result that is damaged; `content` then says what it is of."""
+    path: str = ""
+    """Where the description of a damaged group lies."""
     reason: str
+    is_lost: bool = True
+    """False where it could not be read at all, for want of permission or connection: it may be whole."""
 
     def __str__(self) -> str:
-        layer = f", layer {self.layer}" if self.layer >= 0 else ""
-        stream = f", stream {self.stream!r}" if self.stream else ""
-        return f"batch {self.batch}{stream}{layer}, {self.content}: {self.reason}"
+        parts = [f"batch {self.batch}"] if self.batch >= 0 else []
+        parts += [f"stream {self.stream!r}"] if self.stream else []
+        parts += [f"layer {self.layer}"] if self.layer >= 0 else []
+        what = f"result {self.result!r} of {self.content}" if self.result else self.content
+        return f"{', '.join([*parts, f'{what} {self.path!r}' if self.path else what])}: {self.reason}"
 
 
-def damages(keys: Keys, plan: RunPlan) -> Iterator[Damage]:
-    """Every damaged part of every complete batch; reads the whole run, a chunk at a time."""
-    for batch in complete_batches(keys):
+def damages(keys: Keys, plan: RunPlan) -> list[Damage]:
+    """Every damaged part of a run; reads all of it, a chunk at a time."""
+    batches = complete_batches(keys)
+    found = _Found()
+    with found.noted(content="plan"):
+        _require_plan(keys, plan)
+    for group in planned_groups(plan):
+        with found.noted(content="group", path=group):
+            # A writer that was killed at its very beginning may not have come to describe them.
+            _require_group(keys, group, is_needed=bool(batches))
+    for stream in plan.streams:
+        for content in (*plan.contents, "mask"):
+            with found.noted(stream=stream.name, content=content):
+                _require_array(keys, plan, stream, content, batches)
+    has_pictures = False
+    for batch in batches:
+        with found.noted(batch=batch, content="marker"):
+            marker = read_marker(keys, plan, batch)
+            has_pictures |= marker.picture is not None
+            _note_batch(found, keys, plan, marker)
+    with found.noted(content="group", path=PICTURES):
+        _require_group(keys, PICTURES, is_needed=has_pictures)
+    _note_results(found, keys, plan)
+    return found
+
+
+class _Found(list[Damage]):
+    @contextmanager
+    def noted(self, **part: Any) -> Iterator[None]:
+        """Block that may find that a part is damaged."""
         try:
-            marker = read_marker(keys, batch)
+            yield
         except StoreError as error:
-            yield Damage(batch=batch, stream="", content="marker", layer=-1, reason=str(error))
-            continue
-        try:
-            read_picture(keys, marker)
-        except (DamagedChunkError, StoreError) as error:
-            yield Damage(batch=batch, stream="", content="picture", layer=-1, reason=str(error))
-        for stream in plan.streams:
-            for content in (*plan.contents, "mask"):
-                path = array_path(stream.name, content)
-                layers: list[int | None] = [None] if content == "mask" else list(range(stream.n_layers))
-                try:
-                    array = existing_array(keys, path, read_only=True)
-                except StoreError as error:
-                    yield Damage(
-                        batch=batch, stream=stream.name, content=content, layer=-1, reason=str(error)
-                    )
-                    continue
-                for layer, expected in zip(layers, marker.checksums[path], strict=True):
-                    place = (batch,) if layer is None else (batch, layer)
-                    try:
-                        read_chunk(keys, array, place, chunk_key(path, batch, layer), expected)
-                    except DamagedChunkError as error:
-                        number = -1 if layer is None else layer
-                        yield Damage(
-                            batch=batch, stream=stream.name, content=content, layer=number, reason=str(error)
-                        )
+            is_lost = isinstance(error, DamagedPartError)
+            self.append(Damage(**part, reason=str(error), is_lost=is_lost))
+
+
+def _require_plan(keys: Keys, plan: RunPlan) -> None:
+    if stored_plan(keys) != plan:
+        raise DamagedPartError("it is not the one that the run was opened with")
+
+
+def _require_group(keys: Keys, path: str, *, is_needed: bool) -> None:
+    if not require_group(keys, path) and is_needed:
+        raise DamagedPartError("its description is missing")
+
+
+def _require_array(
+    keys: Keys, plan: RunPlan, stream: StreamPlan, content: str, batches: tuple[int, ...]
+) -> None:
+    path = array_path(stream.name, content)
+    if not batches and METADATA not in keys.children(path):
+        return
+    least = max(batches, default=-1) + 1
+    room = require_planned(keys, plan, stream, content, least=least)
+    if plan.n_batches is not None or room == least:
+        return
+    # A writer that was killed may leave the chunks of a batch, and room for it, but not its marker.
+    if room - 1 not in map(batch_of_chunk, keys.children(path)):
+        raise DamagedPartError(f"its description says that there are {room} batches, and there are {least}")
+
+
+def _note_batch(found: _Found, keys: Keys, plan: RunPlan, marker: BatchMarker) -> None:
+    batch = marker.batch
+    with found.noted(batch=batch, content="picture"):
+        read_picture(keys, marker)
+    for stream in plan.streams:
+        for content in (*plan.contents, "mask"):
+            path = array_path(stream.name, content)
+            description = planned_array(plan, stream, content, batch + 1)
+            for layer, expected in enumerate(marker.checksums[path]):
+                number = -1 if content == "mask" else layer
+                with found.noted(batch=batch, stream=stream.name, content=content, layer=number):
+                    key = chunk_key(path, batch, None if content == "mask" else layer)
+                    read_chunk(keys, key, description, expected)
+
+
+def _note_results(found: _Found, keys: Keys, plan: RunPlan) -> None:
+    results = ResultStore(keys, plan)
+    names, groups = results.parts()
+    for group in groups:
+        with found.noted(content="group", path=group):
+            _require_group(keys, group, is_needed=True)
+    for name in names:
+        batch = -1 if name.batch is None else name.batch
+        with found.noted(batch=batch, stream=name.stream, content=name.content, result=name.name):
+            results.require_whole(name)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from haarbor.errors import HaarborError, StoreError
+from haarbor.store.local_path import shown
 
 __all__ = ["storage_failures"]
 
@@ -16,17 +17,22 @@ _ADVICE = {
     errno.EROFS: "The file system is read-only: choose another place.",
     errno.EACCES: "Change its permissions, or choose another place.",
     errno.EPERM: "Change its permissions, or choose another place.",
+    errno.ENAMETOOLONG: "The path is too long: choose a shorter one.",
+    errno.ELOOP: "A link there leads back to itself: remove it.",
+    errno.EMFILE: "Too many files are open at once: raise the limit with ulimit -n.",
 }
 
 
 @contextmanager
-def storage_failures(doing: str) -> Iterator[None]:
+def storage_failures(doing: str, *, of_anything: bool = False) -> Iterator[None]:
     """Turn an OSError of the block into a StoreError that says what was being done.
 
     Parameters
     ----------
     doing : str
         As in "writing layer 3 of batch 0".
+    of_anything : bool, default False
+        Whether to do so with every other exception too: the libraries behind URLs have their own.
 
     Examples
     --------
@@ -41,9 +47,16 @@ free some space, then run the same command again to go on.
         yield
     except HaarborError:
         raise
-    except OSError as error:
-        reason = error.strerror or str(error) or type(error).__name__
-        advice = _ADVICE.get(error.errno or 0, "What was complete before is unharmed.")
-        failure = StoreError(f"{doing} failed: {reason}. {advice}")
-        failure.errno = error.errno
+    except Exception as error:
+        if not isinstance(error, OSError) and not of_anything:
+            raise
+        number = error.errno if isinstance(error, OSError) else None
+        reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+        advice = _ADVICE.get(number or 0, "What was complete before is unharmed.")
+        failure = StoreError(f"{shown(doing)} failed: {_first_line(reason)}. {advice}")
+        failure.errno = number
         raise failure from error
+
+
+def _first_line(reason: str) -> str:
+    return shown(reason.strip().split("\n")[0].rstrip(". "))

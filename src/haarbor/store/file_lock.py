@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 import time
 from pathlib import Path
 
 from haarbor.errors import StoreError
+from haarbor.store.local_path import shown
 
 __all__ = ["FileLock"]
 
@@ -32,6 +34,16 @@ else:
         except BlockingIOError:
             return False
         return True
+
+
+def _opened(path: Path, place: str) -> int:
+    # Never through a link, nor into a device: the file is emptied when the lock is had.
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags, 0o644)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StoreError(f"the lock of {place} must be a plain file; {shown(path)} is none. Remove it.")
+    return descriptor
 
 
 class FileLock:
@@ -59,7 +71,7 @@ class FileLock:
         self._path = path
         deadline = time.monotonic() + patience_seconds
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = _opened(path, place)
             if _try_lock(descriptor):
                 if self._still_there(descriptor):
                     break

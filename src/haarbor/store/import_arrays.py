@@ -18,11 +18,14 @@ from haarbor.store.attention_sources import (
     ArraySource,
     AttentionSource,
     JoinedSource,
+    attention_array,
     cache_contents,
-    plain_array,
 )
 from haarbor.store.create_run import create_run
+from haarbor.store.documents import short_text
+from haarbor.store.local_path import shown
 from haarbor.store.pictures import checked_picture
+from haarbor.store.plain_array import plain_array
 from haarbor.store.run import Run
 from haarbor.store.run_plan import LabelKind, RunPlan, StoredContent, StreamPlan
 from haarbor.store.stored_numbers import StoredDtype
@@ -103,13 +106,11 @@ def import_arrays(
     >>> run
     Run(arrays: 1 layers x 1 heads, 4 x 4, 1 of 1 batches, probabilities as float32)
     """
-    sources = _sources(source, tuple(axes), heads_per_layer, content, names)
+    sources = _sources(source, axes, heads_per_layer, content, names)
     sizes = _common_sizes(sources)
     n_heads, n_queries, n_keys = sizes.layer_shape
     masks = _masks(mask, sizes.n_batches, n_queries, n_keys)
-    seen = None if pictures is None else [checked_picture(picture) for picture in pictures]
-    if seen is not None and len(seen) != sizes.n_batches:
-        raise ShapeError(f"pictures must be one a batch; found {len(seen)} for {sizes.n_batches} batches.")
+    seen = None if pictures is None else _pictures(pictures, sizes.n_batches)
     patches_or_tokens: LabelKind = "tokens" if seen is None else "patches"
     plan = RunPlan(
         model=model,
@@ -123,7 +124,7 @@ def import_arrays(
         dtype=dtype,
         labels="none" if labels is None else patches_or_tokens,
         config_digest=_digest(sources, masks, seen or []),
-        settings={"mode": "import", **dict(settings or {})},
+        settings={"mode": "import", **_mapping("settings", settings)},
         library_versions=_library_versions(),
     )
     with create_run(location, plan) as writer:
@@ -144,13 +145,16 @@ def import_arrays(
 
 def _sources(
     source: Any,
-    axes: tuple[str, ...],
+    axes: Sequence[str],
     heads_per_layer: int | None,
     content: str | None,
     names: Mapping[str, str] | None,
 ) -> dict[str, AttentionSource]:
     if content is not None and content not in _CONTENTS:
-        raise SettingError(f"content must be 'probabilities' or 'logits'; found {content!r}.")
+        raise SettingError(
+            f"content must be 'probabilities' or 'logits'; found {short_text(repr(content))}. "
+            "Pass one of these."
+        )
     if isinstance(source, (str, os.PathLike)):
         return _contents_of(arrays_in_file(source), axes, heads_per_layer, content, names)
     if (
@@ -162,8 +166,8 @@ def _sources(
         for path, found in zip(source, each, strict=True):
             if found.keys() != each[0].keys():
                 raise ShapeError(
-                    f"all files must hold the same contents; {source[0]} has {', '.join(each[0])}, "
-                    f"{path} has {', '.join(found)}."
+                    f"all files must hold the same contents; {shown(source[0])} has {', '.join(each[0])}, "
+                    f"{shown(path)} has {', '.join(found)}. Import them into different runs."
                 )
         return {name: JoinedSource([found[name] for found in each]) for name in each[0]}
     if hasattr(source, "items"):
@@ -173,7 +177,7 @@ def _sources(
 
 def _contents_of(
     arrays: Mapping[str, Any],
-    axes: tuple[str, ...],
+    axes: Sequence[str],
     heads_per_layer: int | None,
     content: str | None,
     names: Mapping[str, str] | None,
@@ -181,10 +185,14 @@ def _contents_of(
     found: dict[str, AttentionSource] = dict(cache_contents(arrays)) if names is None else {}
     if not found:
         for name, array_name in _array_names(arrays, content, names).items():
-            found[name] = ArraySource(plain_array(arrays[array_name]), axes, heads_per_layer)
+            array = attention_array(arrays[array_name], name)
+            found[name] = ArraySource(array, axes, heads_per_layer)
     if content is not None:
         if content not in found:
-            raise SettingError(f"content must be one of those there, {', '.join(found)}; found {content!r}.")
+            raise SettingError(
+                f"content must be one of those there, {', '.join(found)}; found {content!r}. "
+                "Leave it out to import all."
+            )
         return {content: found[content]}
     return found
 
@@ -193,26 +201,48 @@ def _array_names(
     arrays: Mapping[str, Any], content: str | None, names: Mapping[str, str] | None
 ) -> Mapping[str, str]:
     if names is not None:
+        chosen = _mapping("names", names)
         wrong = [
             f"{name}: {array}"
-            for name, array in names.items()
-            if name not in _CONTENTS or array not in arrays
+            for name, array in chosen.items()
+            if name not in _CONTENTS or array not in list(arrays)
         ]
-        if wrong or not names:
+        if wrong or not chosen:
             raise SettingError(
                 "names must go from 'probabilities' or 'logits' to an array that is there, "
-                f"{', '.join(map(repr, arrays))}; found {'; '.join(wrong) or 'nothing'}."
+                f"{_names_text(arrays)}; found {short_text('; '.join(wrong)) or 'nothing'}. "
+                "Name such an array."
             )
-        return names
+        return chosen
     named: dict[str, str] = {name: name for name in _CONTENTS if name in arrays}
     if named:
         return named
     if len(arrays) == 1:
         return {content or "probabilities": next(iter(arrays))}
     raise SettingError(
-        f"it must be clear which array is which; found {', '.join(map(repr, arrays)) or 'none'}. "
+        f"it must be clear which array is which; found {_names_text(arrays)}. "
         "Pass names={'probabilities': ..., 'logits': ...}."
     )
+
+
+def _names_text(arrays: Mapping[str, Any]) -> str:
+    return short_text(", ".join(map(repr, arrays))) or "none"
+
+
+def _mapping(name: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
+    if values is not None and not isinstance(values, Mapping):
+        raise SettingError(f"{name} must be a mapping; found {type(values).__name__}. Pass a dictionary.")
+    return dict(values or {})
+
+
+def _pictures(pictures: Sequence[npt.ArrayLike], n_batches: int) -> list[ByteArray]:
+    if not isinstance(pictures, (Sequence, np.ndarray)) or isinstance(pictures, str):
+        raise ShapeError(f"pictures must be one a batch; found {type(pictures).__name__}. Pass a list.")
+    if len(pictures) != n_batches:
+        raise ShapeError(
+            f"pictures must be one a batch; found {len(pictures)} for {n_batches} batches. Pass one for each."
+        )
+    return [checked_picture(picture) for picture in pictures]
 
 
 def _common_sizes(sources: Mapping[str, AttentionSource]) -> AttentionSource:
@@ -222,7 +252,7 @@ def _common_sizes(sources: Mapping[str, AttentionSource]) -> AttentionSource:
         if sizes != more:
             raise ShapeError(
                 "probabilities and logits must have the same batches, layers, heads, queries and keys; "
-                f"found {sizes} and {more}."
+                f"found {sizes} and {more}. Import them into different runs."
             )
     return first
 
@@ -233,10 +263,12 @@ def _masks(mask: Any, n_batches: int, n_queries: int, n_keys: int) -> BoolArray:
         return np.broadcast_to(np.True_, shape)
     if isinstance(mask, str):
         if mask != "causal":
-            raise SettingError(f"mask must be 'causal' or an array; found {mask!r}.")
+            raise SettingError(
+                f"mask must be 'causal' or an array; found {short_text(repr(mask))}. Pass one of these."
+            )
         # The last query sees every key, as where earlier keys were cached.
         return np.broadcast_to(np.tri(n_queries, n_keys, n_keys - n_queries, dtype=bool), shape)
-    array = plain_array(mask)
+    array = plain_array(mask, "mask")
     if array.dtype != np.bool_ or array.shape not in (shape, shape[1:]):
         raise ShapeError(
             f"mask must be boolean of shape {shape[1:]} (query, key) or {shape}; found {array.dtype} of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from haarbor.errors import StoreError
 from haarbor.store.failures import storage_failures
+from haarbor.store.local_keys import LocalKeys
+from haarbor.store.local_path import local_path, location_text, shown
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -31,21 +34,22 @@ class Keys(Protocol):
     def address(self) -> str:
         """The place, as messages name it."""
 
-    @property
-    def zarr_store(self) -> Store:
-        """The same place as zarr sees it."""
-
     def exists(self) -> bool:
         """Whether there is anything at the place."""
 
-    def read(self, key: str) -> bytes | None:
-        """Bytes of a key; None if there is no such key."""
+    def read(self, key: str, most_bytes: int) -> bytes | None:
+        """Bytes of a key, at most so many; None if there is no such key.
 
-    def tail(self, key: str, n_bytes: int) -> bytes | None:
-        """Last bytes of a key; None if there is no such key."""
+        Raises
+        ------
+        DamagedPartError
+            If there are more, or if it is no plain file.
+        StoreError
+            If it cannot be read, or lies outside the place.
+        """
 
-    def write(self, key: str, data: bytes) -> None:
-        """Give a key its bytes: all of them or none, and they outlive a loss of power."""
+    def write(self, key: str, data: bytes, *, is_durable: bool = True) -> None:
+        """Give a key its bytes: all of them or none; if `is_durable`, they outlive a loss of power."""
 
     def delete(self, *keys: str) -> None:
         """Remove keys; nothing happens for one that is not there."""
@@ -54,10 +58,10 @@ class Keys(Protocol):
         """Remove all keys below a prefix."""
 
     def below(self, prefix: str = "") -> Iterator[str]:
-        """All keys below a prefix, leftovers of interrupted writes not counted."""
+        """All keys below a prefix, sorted; without leftovers of interrupted writes and foreign files."""
 
     def children(self, prefix: str) -> list[str]:
-        """Names just below a prefix, sorted."""
+        """Names just below a prefix, sorted; without leftovers of interrupted writes and foreign files."""
 
     def make_durable(self, keys: Iterable[str]) -> None:
         """Return when the bytes of the keys outlive a loss of power."""
@@ -99,32 +103,47 @@ def keys_at(
     Raises
     ------
     StoreError
-        If zarr is not installed or the URL cannot be used.
+        If it is no place, or the URL cannot be used.
     """
-    try:
-        import zarr.storage as places
-        from zarr.abc.store import Store as AnyStore
-    except ImportError:
-        raise StoreError("a run needs zarr 3; it is not installed. Run pip install 'zarr>=3.1'.") from None
-    from haarbor.store.local_keys import LocalKeys
-    from haarbor.store.remote_keys import RemoteKeys
+    if isinstance(location, (str, os.PathLike)) or not hasattr(location, "read_only"):
+        text = location_text(location)
+        for scheme in ("file://", "local://"):
+            if text.startswith(scheme):
+                return LocalKeys(local_path(text.removeprefix(scheme)))
+        if "://" not in text:
+            return LocalKeys(Path(text))
+        return _keys_at_url(text, read_only, storage_options)
+    import zarr.storage as places
+    from zarr.abc.store import Store as AnyStore
 
     if isinstance(location, places.LocalStore):
-        return LocalKeys(Path(location.root), read_only=read_only)
-    if isinstance(location, AnyStore):
-        store = location if location.read_only == read_only else location.with_read_only(read_only)
-        return RemoteKeys(store, str(location))
-    text = os.fspath(location)
-    for scheme in ("file://", "local://"):
-        if text.startswith(scheme):
-            return LocalKeys(Path(text.removeprefix(scheme)), read_only=read_only)
-    if "://" not in text:
-        return LocalKeys(Path(text), read_only=read_only)
-    with _usable_url(text), storage_failures(f"opening {text}"):
-        options = None if storage_options is None else dict(storage_options)
-        return RemoteKeys(
-            places.FsspecStore.from_url(text, storage_options=options, read_only=read_only), text
+        return LocalKeys(Path(location.root))
+    if not isinstance(location, AnyStore):
+        raise StoreError(
+            f"a location must be a path, a URL or a zarr store; found {type(location).__name__}. "
+            "Pass one of these."
         )
+    from haarbor.store.remote_keys import RemoteKeys
+
+    store = location
+    if location.read_only != read_only:
+        # A store that can only be read is one to read from; writing to it fails in its own words.
+        with contextlib.suppress(NotImplementedError, ValueError):
+            store = location.with_read_only(read_only)
+    return RemoteKeys(store, str(location))
+
+
+def _keys_at_url(text: str, read_only: bool, storage_options: Mapping[str, Any] | None) -> Keys:
+    try:
+        from zarr.storage import FsspecStore
+    except ImportError:
+        raise StoreError("a URL needs zarr 3; it is not installed. Run pip install 'zarr>=3.1'.") from None
+    from haarbor.store.remote_keys import RemoteKeys
+
+    options = None if storage_options is None else dict(storage_options)
+    with storage_failures(f"opening {text}", of_anything=True), _usable_url(text):
+        store = FsspecStore.from_url(text, storage_options=options, read_only=read_only)
+    return RemoteKeys(store, text)
 
 
 @contextmanager
@@ -133,5 +152,6 @@ def _usable_url(url: str) -> Iterator[None]:
         yield
     except (ImportError, ValueError) as error:
         raise StoreError(
-            f"a location must be a path or a URL that fsspec knows; {url!r} is neither: {error}."
+            f"a location must be a path or a URL that fsspec knows; {shown(url)} is neither: {error}. "
+            "Check its beginning, or install what it needs."
         ) from None

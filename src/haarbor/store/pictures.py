@@ -5,22 +5,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import AnyArray, ByteArray, frozen
-from haarbor.errors import ShapeError, StoreError
+from haarbor.array_types import ByteArray, frozen
+from haarbor.errors import ShapeError
+from haarbor.store.array_description import ArrayDescription
 from haarbor.store.batch_marker import BatchMarker
-from haarbor.store.chunked_arrays import (
-    DamagedChunkError,
-    checksum,
-    existing_array,
-    new_array,
-    read_chunk,
-    write_chunk,
-)
-from haarbor.store.failures import storage_failures
+from haarbor.store.chunked_arrays import read_chunk, require_description, write_chunk, write_description
+from haarbor.store.damaged_part import DamagedPartError
 from haarbor.store.keys import Keys
-from haarbor.store.layout import METADATA, PICTURES, group_document, picture_path
+from haarbor.store.layout import METADATA, PICTURES, only_chunk_key, picture_path
+from haarbor.store.plain_array import plain_array
+from haarbor.store.run_document import describe_group
 
-__all__ = ["MOST_PIXELS", "checked_picture", "read_picture", "stored_picture", "written_picture"]
+__all__ = ["MOST_PIXELS", "checked_picture", "read_picture", "stored_picture"]
 
 MOST_PIXELS = 224
 """Longest side of a picture: it is there to be looked at, not to be computed with."""
@@ -49,7 +45,7 @@ def checked_picture(picture: npt.ArrayLike) -> ByteArray:
     >>> checked_picture(np.zeros((2, 4, 3), dtype=np.uint8)).shape
     (2, 4, 3)
     """
-    array: AnyArray = np.asarray(picture)
+    array = plain_array(picture, "a picture")
     fits = array.ndim == 3 and array.shape[2] == 3 and 0 not in array.shape
     if array.dtype != np.uint8 or not fits or max(array.shape) > MOST_PIXELS:
         raise ShapeError(
@@ -61,27 +57,14 @@ def checked_picture(picture: npt.ArrayLike) -> ByteArray:
 
 def stored_picture(keys: Keys, batch: int, picture: ByteArray) -> str:
     """Write the picture of a batch, durably; its checksum."""
-    path, group = picture_path(batch), f"{PICTURES}/{METADATA}"
-    if keys.read(group) is None:
-        # Only where there are pictures: other runs stay as they were.
-        keys.write(group, group_document({}))
-    with storage_failures(f"writing the picture of batch {batch} to {keys.address}"):
-        array = new_array(keys, path, shape=picture.shape, chunks=picture.shape, dtype="uint8", axes=_AXES)
-        write_chunk(array, (), picture)
-        written = checksum(keys, _chunk(path))
-    if written is None:
-        raise StoreError(
-            f"the picture of batch {batch} must be there once written; {_chunk(path)} of {keys.address} is "
-            "gone. See that nothing else removes files there."
-        )
-    keys.make_durable([f"{path}/{METADATA}", _chunk(path)])
+    path = picture_path(batch)
+    description = _described(picture.shape)
+    # Only where there are pictures: other runs stay as they were.
+    describe_group(keys, PICTURES)
+    write_description(keys, path, description, is_durable=False)
+    written = write_chunk(keys, only_chunk_key(path, 3), description, picture)
+    keys.make_durable([f"{path}/{METADATA}", only_chunk_key(path, 3)])
     return written
-
-
-def written_picture(marker: BatchMarker) -> str | None:
-    """Checksum of the picture of a batch; None where the batch has no picture."""
-    found = marker.checksums.get(picture_path(marker.batch))
-    return None if found is None else found[0]
 
 
 def read_picture(keys: Keys, marker: BatchMarker) -> ByteArray | None:
@@ -89,21 +72,20 @@ def read_picture(keys: Keys, marker: BatchMarker) -> ByteArray | None:
 
     Raises
     ------
-    DamagedChunkError
+    DamagedPartError
         If it does not hold what was written.
-    StoreError
-        If its description cannot be read.
     """
-    expected = written_picture(marker)
-    if expected is None:
+    shape = marker.picture
+    if shape is None:
         return None
-    path = picture_path(marker.batch)
-    array = existing_array(keys, path, read_only=True)
-    values: ByteArray = read_chunk(keys, array, (), _chunk(path), expected)
-    if values.dtype != np.uint8 or values.ndim != 3 or values.shape[2] != 3:
-        raise DamagedChunkError(f"it is {values.dtype} of shape {values.shape}, which no picture is")
+    if shape[2] != 3 or not 1 <= min(shape) <= max(shape) <= MOST_PIXELS:
+        raise DamagedPartError(f"it is of shape {shape}, which no picture is")
+    path, description = picture_path(marker.batch), _described(shape)
+    require_description(keys, path, description)
+    [expected] = marker.checksums[path]
+    values: ByteArray = read_chunk(keys, only_chunk_key(path, 3), description, expected)
     return frozen(values)
 
 
-def _chunk(path: str) -> str:
-    return f"{path}/c.0.0.0"
+def _described(shape: tuple[int, ...]) -> ArrayDescription:
+    return ArrayDescription(shape=shape, chunk_shape=shape, dtype="uint8", axes=_AXES)

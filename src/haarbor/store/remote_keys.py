@@ -8,10 +8,15 @@ import secrets
 import socket
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from haarbor.errors import StoreError
+from haarbor.store.damaged_part import DamagedPartError
 from haarbor.store.failures import storage_failures
+from haarbor.store.foreign_files import is_foreign
+from haarbor.store.layout import LOCK
+from haarbor.store.local_path import shown
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoteKeys", "RemoteLock"]
 
 _Answer = TypeVar("_Answer")
+_MOST_LOCK_BYTES = 2**16
 
 
 class RemoteKeys:
@@ -36,71 +42,62 @@ class RemoteKeys:
 
     def __init__(self, store: Store, address: str) -> None:
         self._store = store
-        self._address = address
+        self._address = shown(address)
 
     @property
     def address(self) -> str:
         """The URL."""
         return self._address
 
-    @property
-    def zarr_store(self) -> Store:
-        """The store itself."""
-        return self._store
-
     def exists(self) -> bool:
         """Whether there is any key."""
         return bool(self.children(""))
 
-    def read(self, key: str) -> bytes | None:
-        """Bytes of a key; None if there is no such key."""
-        return self._read(key, None)
-
-    def tail(self, key: str, n_bytes: int) -> bytes | None:
-        """Last bytes of a key; None if there is no such key."""
-        from zarr.abc.store import SuffixByteRequest
-
-        return self._read(key, SuffixByteRequest(n_bytes))
-
-    def _read(self, key: str, part: Any) -> bytes | None:
+    def read(self, key: str, most_bytes: int) -> bytes | None:
+        """Bytes of a key, at most so many; None if there is no such key."""
         from zarr.buffer import default_buffer_prototype
 
-        with storage_failures(f"reading {self._address}/{key}"):
-            found = _answer(self._store.get(key, default_buffer_prototype(), part))
+        with _remote_failures(f"reading {self._address}/{key}"):
+            try:
+                if _answer(self._store.getsize(key)) > most_bytes:
+                    raise DamagedPartError(f"it holds more than the {most_bytes} bytes that could be right")
+            except (FileNotFoundError, KeyError):
+                return None
+            found = _answer(self._store.get(key, default_buffer_prototype()))
         return None if found is None else found.to_bytes()
 
-    def write(self, key: str, data: bytes) -> None:
+    def write(self, key: str, data: bytes, *, is_durable: bool = True) -> None:
         """Give a key its bytes, all of them or none."""
         from zarr.buffer import cpu
 
-        with storage_failures(f"writing {self._address}/{key}"):
+        with _remote_failures(f"writing {self._address}/{key}"):
             _answer(self._store.set(key, cpu.Buffer.from_bytes(data)))
 
     def delete(self, *keys: str) -> None:
         """Remove keys; nothing happens for one that is not there."""
-        with storage_failures(f"removing objects from {self._address}"):
+        with _remote_failures(f"removing objects from {self._address}"):
             for key in keys:
                 _answer(self._store.delete(key))
 
     def delete_below(self, prefix: str) -> None:
         """Remove all keys below a prefix."""
-        with storage_failures(f"removing {self._address}/{prefix}"):
+        with _remote_failures(f"removing {self._address}/{prefix}"):
             _answer(self._store.delete_dir(prefix))
 
     def below(self, prefix: str = "") -> Iterator[str]:
-        """All keys below a prefix, locks not counted."""
-        with storage_failures(f"listing {self._address}"):
+        """All keys below a prefix, sorted; without locks and foreign files."""
+        with _remote_failures(f"listing {self._address}"):
             found = _answer(_gathered(self._store.list_prefix(f"{prefix}/" if prefix else "")))
         # Some file systems answer with a slash in front.
         names = sorted(key.lstrip("/") for key in found)
-        return (key for key in names if not key.endswith(".lock"))
+        return (key for key in names if not any(map(_is_passing, key.split("/"))))
 
     def children(self, prefix: str) -> list[str]:
-        """Names just below a prefix, sorted."""
-        with storage_failures(f"listing {self._address}"):
+        """Names just below a prefix, sorted; without locks and foreign files."""
+        with _remote_failures(f"listing {self._address}"):
             found = _answer(_gathered(self._store.list_dir(prefix)))
         names = {name.strip("/").split("/")[-1] for name in found}
-        return sorted(name for name in names if name and not name.endswith(".lock"))
+        return sorted(name for name in names if name and not _is_passing(name))
 
     def make_durable(self, keys: Iterable[str]) -> None:
         """Nothing to do: what was acknowledged is kept."""
@@ -110,7 +107,7 @@ class RemoteKeys:
 
     def n_bytes(self) -> int:
         """Bytes of all objects."""
-        with storage_failures(f"listing {self._address}"):
+        with _remote_failures(f"listing {self._address}"):
             return sum(_answer(self._store.getsize(key)) for key in self.below())
 
     def free_bytes(self) -> int | None:
@@ -119,7 +116,7 @@ class RemoteKeys:
 
     def lock(self, name: str, *, patience_seconds: float = 0.0) -> RemoteLock:
         """Take the lock called `name`, as well as object stores allow."""
-        return RemoteLock(self, f".{name}.lock", patience_seconds=patience_seconds)
+        return RemoteLock(self, f".{name}{LOCK}", patience_seconds=patience_seconds)
 
 
 class RemoteLock:
@@ -151,7 +148,7 @@ class RemoteLock:
             holder = self._living_holder()
             if holder is None:
                 keys.write(key, self._own)
-                if keys.read(key) == self._own:
+                if keys.read(key, _MOST_LOCK_BYTES) == self._own:
                     break
                 holder = self._living_holder() or "another process"
             if time.monotonic() >= deadline:
@@ -163,13 +160,13 @@ class RemoteLock:
         self._held = True
 
     def _living_holder(self) -> str | None:
-        found = self._keys.read(self._key)
+        found = self._keys.read(self._key, _MOST_LOCK_BYTES)
         if found is None:
             return None
         try:
             holder = json.loads(found)
-            host, process = str(holder["host"]), int(holder["process"])
-        except (ValueError, KeyError, TypeError):
+            host, process = shown(str(holder["host"])), int(holder["process"])
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return "another process"
         if host == socket.gethostname() and not _alive(process):
             return None
@@ -179,8 +176,16 @@ class RemoteLock:
         """Give the lock back; doing so twice is harmless."""
         if self._held:
             self._held = False
-            if self._keys.read(self._key) == self._own:
+            if self._keys.read(self._key, _MOST_LOCK_BYTES) == self._own:
                 self._keys.delete(self._key)
+
+
+def _remote_failures(doing: str) -> AbstractContextManager[None]:
+    return storage_failures(doing, of_anything=True)
+
+
+def _is_passing(name: str) -> bool:
+    return name.endswith(LOCK) or is_foreign(name)
 
 
 def _alive(process: int) -> bool:
@@ -188,7 +193,7 @@ def _alive(process: int) -> bool:
         return True
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True

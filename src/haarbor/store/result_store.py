@@ -2,53 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from haarbor.array_types import AnyArray
-from haarbor.errors import SettingError, StoreError
-from haarbor.store.batch_marker import digest_of
+from haarbor.errors import HaarborError, StoreError
 from haarbor.store.chunked_arrays import (
-    DamagedChunkError,
-    checksum,
-    existing_array,
-    new_array,
     read_chunk,
+    require_chunk,
+    require_description,
     write_chunk,
+    write_description,
 )
-from haarbor.store.failures import storage_failures
+from haarbor.store.damaged_part import DamagedPartError
+from haarbor.store.documents import MOST_BYTES
 from haarbor.store.kept_result import KeptResult
 from haarbor.store.keys import Keys
-from haarbor.store.layout import METADATA, RESULTS, group_document, name_fits
+from haarbor.store.layout import METADATA, RESULTS, only_chunk_key
+from haarbor.store.result_description import ResultDescription, StoredArray
+from haarbor.store.result_name import ResultName
 from haarbor.store.result_values import restored_value, stored_value
+from haarbor.store.run_document import describe_group
 from haarbor.store.run_plan import RunPlan
 
-__all__ = ["ResultName", "ResultStore"]
+__all__ = ["ResultStore"]
 
-_FORMAT = "haarbor result"
-_VERSION = 1
-_ALL_BATCHES = "all-batches"
 _PATIENCE_SECONDS = 60.0
-
-
-class ResultName(NamedTuple):
-    """What a result is of, and what it is called."""
-
-    stream: str
-    content: str
-    batch: int | None
-    """None for a result of several batches together."""
-    name: str
-
-    @property
-    def path(self) -> str:
-        """Where it lies in the run."""
-        part = _ALL_BATCHES if self.batch is None else f"batch-{self.batch:05d}"
-        return f"{RESULTS}/{self.stream}/{self.content}/{part}/{self.name}"
 
 
 class ResultStore:
@@ -68,109 +50,150 @@ class ResultStore:
         self._swept = False
 
     def save(self, name: ResultName, value: object, sources: Mapping[str, str]) -> None:
-        """Keep a value, made from batches with the digests in `sources`."""
-        if not name_fits(name.name):
-            raise SettingError(
-                f"a result's name must be letters, digits, '_', '-' or '.'; found {name.name!r}."
-            )
-        description, arrays = stored_value(value)
-        with self._lock(), storage_failures(f"saving {name.path} to {self._keys.address}"):
+        """Keep a value, made from batches with the digests in `sources`, in place of what is there."""
+        name.require_part_of(self._plan)
+        described, arrays = stored_value(value)
+        with self._lock():
             self._remove(name)
-            self._describe_groups(name)
-            checksums = {}
-            for array_name, array in arrays.items():
-                checksums[array_name] = self._write(f"{name.path}/{array_name}", array)
-            attributes = {
-                "format": _FORMAT,
-                "version": _VERSION,
-                "value": description,
-                "checksums": checksums,
-                "sources": dict(sources),
+            for group in name.groups:
+                describe_group(self._keys, group)
+            written = {
+                array_name: self._write(f"{name.path}/{array_name}", array)
+                for array_name, array in arrays.items()
             }
-            attributes["digest"] = digest_of(attributes)
-            self._keys.write(f"{name.path}/{METADATA}", group_document(attributes))
+            description = ResultDescription(path=name.path, value=described, arrays=written, sources=sources)
+            self._keys.write(f"{name.path}/{METADATA}", description.to_bytes())
 
     def load(self, name: ResultName, sources: Mapping[str, str]) -> Any:
-        """Value kept under a name; StoreError if there is none or it is not of these `sources`."""
-        attributes = self._attributes(name)
-        if attributes is None:
+        """Value kept under a name; StoreError if there is none of these `sources`, or it is damaged."""
+        name.require_part_of(self._plan)
+        try:
+            description = self._description(name)
+            if description is None:
+                raise StoreError(
+                    f"a result must have been saved; {self._keys.address} has no {name.path}. "
+                    "Make it first: haarbor organize writes the results of a run."
+                )
+            if description.sources != dict(sources):
+                raise self._of_other_batches(name, description.sources, sources)
+            return self._value(name, description)
+        except DamagedPartError as error:
             raise StoreError(
-                f"a result must have been saved; {self._keys.address} has no {name.path}. "
-                "Make it first: haarbor organize writes the results of a run."
-            )
-        if attributes["sources"] != dict(sources):
-            made, now = (_batches_text(found) for found in (attributes["sources"], sources))
-            reason = (
-                f"made from {made}, asked for {now}" if made != now else "the batches were written anew since"
-            )
-            raise StoreError(
-                f"a result must be of the batches as they are; {name.path} of {self._keys.address} is not: "
-                f"{reason}. Make it again."
-            )
+                f"a result must hold what was written; {name.path} of {self._keys.address} is damaged: "
+                f"{error}. Make it again, which replaces it."
+            ) from None
 
+    def _of_other_batches(
+        self, name: ResultName, then: Mapping[str, str], sources: Mapping[str, str]
+    ) -> StoreError:
+        made, now = (_batches_text(found) for found in (then, sources))
+        reason = (
+            f"made from {made}, asked for {now}" if made != now else "the batches were written anew since"
+        )
+        return StoreError(
+            f"a result must be of the batches as they are; {name.path} of {self._keys.address} is not: "
+            f"{reason}. Make it again."
+        )
+
+    def _value(self, name: ResultName, description: ResultDescription) -> Any:
         def array_named(array_name: str) -> AnyArray:
-            return self._read(name, array_name, attributes["checksums"])
+            return self._read(f"{name.path}/{array_name}", description.arrays[array_name])
 
-        return restored_value(attributes["value"], array_named)
+        try:
+            return restored_value(description.value, array_named)
+        except StoreError:
+            raise
+        except (HaarborError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            reason = f"{type(error).__name__}: {error}".split("\n")[0].rstrip(".")
+            raise DamagedPartError(f"its parts do not fit together ({reason})") from None
 
     def has(self, name: ResultName, sources: Mapping[str, str]) -> bool:
         """Whether there is a whole result of a name, made from these `sources`."""
+        name.require_part_of(self._plan)
         try:
-            attributes = self._attributes(name)
+            description = self._description(name)
+            if description is None or description.sources != dict(sources):
+                return False
+            self._require_arrays(name, description)
         except StoreError:
             return False
-        if attributes is None or attributes["sources"] != dict(sources):
-            return False
-        return all(self._is_there(name, *expected) for expected in attributes["checksums"].items())
+        return True
 
     def kept(self, name: ResultName, sources: Mapping[str, str]) -> KeptResult:
         """What became of a result, and its value if it is whole and of these `sources`; read once."""
+        name.require_part_of(self._plan)
         try:
-            attributes = self._attributes(name)
-            if attributes is None:
+            description = self._description(name)
+            if description is None:
                 return KeptResult(state="absent")
-            if attributes["sources"] != dict(sources):
+            if description.sources != dict(sources):
                 return KeptResult(state="outdated")
-            checksums = attributes["checksums"]
-            value = restored_value(attributes["value"], lambda array: self._read(name, array, checksums))
+            value = self._value(name, description)
+        except DamagedPartError as error:
+            return KeptResult(
+                state="damaged",
+                reason=f"a result must hold what was written; {name.path} of {self._keys.address} is "
+                f"damaged: {error}. Make it again, which replaces it.",
+            )
         except StoreError as error:
             # The number of a failure of the disk or the network: the result may be whole all the same.
             if error.errno is not None:
                 raise
             return KeptResult(state="damaged", reason=str(error))
-        except Exception as error:  # whatever values raise that are not what was written
-            return KeptResult(
-                state="damaged",
-                reason=f"a result must hold what was written; {name.path} of {self._keys.address}: "
-                f"{type(error).__name__}: {error}. Make it again.",
-            )
         return KeptResult(state="whole", value=value)
-
-    def _is_there(self, name: ResultName, array_name: str, expected: str) -> bool:
-        if not expected:
-            return True
-        # The axes of an array decide the name of its only chunk.
-        folder = f"{name.path}/{array_name}"
-        chunks = [name for name in self._keys.children(folder) if name == "c" or name.startswith("c.")]
-        return [checksum(self._keys, f"{folder}/{chunk}") for chunk in chunks] == [expected]
 
     def delete(self, name: ResultName) -> None:
         """Remove a result."""
+        name.require_part_of(self._plan)
         with self._lock():
             self._remove(name)
 
     def names(self) -> tuple[ResultName, ...]:
-        """Names of all whole results."""
+        """Names of all results whose description is whole."""
         found = []
-        for key in self._keys.below(RESULTS):
-            parts = key.split("/")
-            if len(parts) == 6 and parts[-1] == METADATA:
-                _, stream, content, part, name, _ = parts
-                batch = None if part == _ALL_BATCHES else int(part.removeprefix("batch-"))
-                candidate = ResultName(stream=stream, content=content, batch=batch, name=name)
-                if self._attributes(candidate) is not None:
-                    found.append(candidate)
+        for name in self._described():
+            try:
+                if self._description(name) is not None:
+                    found.append(name)
+            except DamagedPartError:
+                continue
         return tuple(found)
+
+    def require_whole(self, name: ResultName) -> None:
+        """DamagedPartError if there is a result of that name that does not hold what was written."""
+        description = self._description(name)
+        if description is not None:
+            self._require_arrays(name, description)
+
+    def parts(self) -> tuple[list[ResultName], list[str]]:
+        """Names of all results that are described, well or not, and paths of the groups for them."""
+        names = self._described()
+        groups = {group for name in names for group in name.groups[1:]}
+        some_result = [RESULTS, self._plan.streams[0].name, self._plan.contents[0], "all-batches", "x"]
+        for path in self._described_paths():
+            depth = path.count("/") + 1
+            if 1 < depth < 5 and ResultName.of_path("/".join([path, *some_result[depth:]]), self._plan):
+                groups.add(path)
+        return names, sorted(groups)
+
+    def repair(self, names: list[ResultName], groups: list[str]) -> None:
+        """Remove results, and describe groups anew."""
+        if not names and not groups:
+            return
+        with self._lock():
+            for name in names:
+                self._remove(name)
+            for group in groups:
+                describe_group(self._keys, group)
+
+    def _described(self) -> list[ResultName]:
+        found = (ResultName.of_path(path, self._plan) for path in self._described_paths())
+        return [name for name in found if name is not None]
+
+    def _described_paths(self) -> Iterator[str]:
+        for key in self._keys.below(RESULTS):
+            if key.endswith(f"/{METADATA}"):
+                yield key.removesuffix(f"/{METADATA}")
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
@@ -190,68 +213,51 @@ class ResultStore:
         self._keys.delete(f"{name.path}/{METADATA}")
         self._keys.delete_below(name.path)
 
-    def _describe_groups(self, name: ResultName) -> None:
-        parts = name.path.split("/")
-        for depth in range(1, len(parts)):
-            key = f"{'/'.join(parts[:depth])}/{METADATA}"
-            if self._keys.read(key) is None:
-                self._keys.write(key, group_document({}))
-
-    def _write(self, path: str, array: AnyArray) -> str:
-        """Store an array as one chunk; its checksum, empty for an array without entries."""
-        chunks = [max(1, size) for size in array.shape]
-        stored = new_array(self._keys, path, shape=array.shape, chunks=chunks, dtype=array.dtype.name)
+    def _write(self, path: str, array: AnyArray) -> StoredArray:
+        """Store an array as one chunk, if it has entries."""
+        stored = StoredArray(shape=array.shape, dtype=array.dtype.name, checksum="")
+        write_description(self._keys, path, stored.description, is_durable=False)
         keys = [f"{path}/{METADATA}"]
-        written = ""
         if array.size:
-            key = _chunk(path, array.ndim)
-            write_chunk(stored, (), array)
+            key = only_chunk_key(path, array.ndim)
+            checksum = write_chunk(self._keys, key, stored.description, array)
+            stored = StoredArray(shape=array.shape, dtype=array.dtype.name, checksum=checksum)
             keys.append(key)
-            written = checksum(self._keys, key) or ""
         self._keys.make_durable(keys)
-        return written
+        return stored
 
-    def _read(self, name: ResultName, array_name: str, checksums: Mapping[str, str]) -> AnyArray:
-        path = f"{name.path}/{array_name}"
-        array = existing_array(self._keys, path, read_only=True)
-        if 0 in array.shape:
-            return np.zeros(array.shape, dtype=array.dtype)
+    def _read(self, path: str, stored: StoredArray) -> AnyArray:
+        with _named_part(path):
+            require_description(self._keys, path, stored.description)
+            if stored.description.is_empty:
+                return np.zeros(stored.shape, dtype=stored.dtype)
+            key = only_chunk_key(path, len(stored.shape))
+            return read_chunk(self._keys, key, stored.description, stored.checksum)
+
+    def _require_arrays(self, name: ResultName, description: ResultDescription) -> None:
+        for array_name, stored in description.arrays.items():
+            path = f"{name.path}/{array_name}"
+            with _named_part(path):
+                require_description(self._keys, path, stored.description)
+                if not stored.description.is_empty:
+                    key = only_chunk_key(path, len(stored.shape))
+                    require_chunk(self._keys, key, stored.description, stored.checksum)
+
+    def _description(self, name: ResultName) -> ResultDescription | None:
+        """Description of a result; None if there is none."""
         try:
-            return read_chunk(self._keys, array, (), _chunk(path, array.ndim), checksums[array_name])
-        except DamagedChunkError as error:
-            raise StoreError(
-                f"a result must hold what was written; {path} of {self._keys.address}: {error}. "
-                "Make it again."
-            ) from error
-
-    def _attributes(self, name: ResultName) -> dict[str, Any] | None:
-        """Description of a result; None if there is none that is whole."""
-        data = self._keys.read(f"{name.path}/{METADATA}")
-        if data is None:
-            return None
-        try:
-            attributes: dict[str, Any] = json.loads(data)["attributes"]
-            if attributes.get("format") != _FORMAT:
-                return None
-            digest = attributes.pop("digest")
-            fits = digest == digest_of(attributes)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            fits = False
-        if not fits:
-            raise StoreError(
-                f"the description of {name.path} of {self._keys.address} must be readable; it is damaged. "
-                "Make the result again."
-            )
-        if attributes["version"] != _VERSION:
-            raise StoreError(
-                f"a result must be of version {_VERSION}; {name.path} of {self._keys.address} is of version "
-                f"{attributes['version']}. Install the Haarbor it was written with, or make it again."
-            )
-        return attributes
+            data = self._keys.read(f"{name.path}/{METADATA}", MOST_BYTES)
+            return None if data is None else ResultDescription.from_bytes(data, name.path)
+        except DamagedPartError as error:
+            raise DamagedPartError(f"its description: {error}") from None
 
 
-def _chunk(path: str, n_axes: int) -> str:
-    return f"{path}/{'.'.join(['c', *['0'] * n_axes])}"
+@contextmanager
+def _named_part(path: str) -> Iterator[None]:
+    try:
+        yield
+    except DamagedPartError as error:
+        raise DamagedPartError(f"its array {path.rsplit('/', 1)[1]!r}: {error}") from None
 
 
 def _batches_text(sources: Mapping[str, str]) -> str:

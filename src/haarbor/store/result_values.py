@@ -10,6 +10,7 @@ import numpy as np
 
 from haarbor.array_types import AnyArray, frozen
 from haarbor.errors import SettingError, StoreError
+from haarbor.store.array_description import NUMBER_TYPES
 from haarbor.store.layout import name_fits
 from haarbor.store.result_types import result_type_named, result_type_of
 from haarbor.trees.partition_tree import PartitionTree
@@ -46,7 +47,13 @@ def stored_value(value: object) -> tuple[Any, dict[str, AnyArray]]:
     [1.0, 2.0]
     """
     writer = _Writer()
-    return writer.described(value, ()), writer.arrays
+    try:
+        return writer.described(value, ()), writer.arrays
+    except RecursionError:
+        raise SettingError(
+            "a result must not be nested too deeply; found more levels than Python can follow. "
+            "Make it flatter, and see that nothing in it holds itself."
+        ) from None
 
 
 def restored_value(description: Any, array_named: Callable[[str], AnyArray]) -> Any:
@@ -88,9 +95,11 @@ class _Writer:
                 self._trees[value] = self._kept(value.levels.astype(np.int32), place)
             return {"tree": self._trees[value]}
         if isinstance(value, np.ndarray):
-            if value.dtype.kind not in "biuf":
+            if value.dtype.name not in NUMBER_TYPES or isinstance(value, np.ma.MaskedArray):
+                kind = "masked" if isinstance(value, np.ma.MaskedArray) else f"of dtype {value.dtype}"
                 raise SettingError(
-                    f"an array to be stored must hold numbers; {_words(place)} is of dtype {value.dtype}."
+                    f"an array to be stored must hold numbers; {_words(place)} is {kind}. "
+                    "Convert it to a usual type, such as float64."
                 )
             return {"array": self._kept(value, place)}
         if isinstance(value, Mapping):
@@ -112,9 +121,11 @@ class _Writer:
         return {"type": known.name, "version": known.version, "fields": fields}
 
     def _kept(self, array: AnyArray, place: tuple[str, ...]) -> str:
-        name = ".".join(place)
-        if not name_fits(name) or name in self.arrays:
-            name = f"array-{len(self.arrays):04d}"
+        name, number = ".".join(place), len(self.arrays)
+        # Some file systems do not tell capitals from small letters.
+        taken = {other.lower() for other in self.arrays}
+        while not name_fits(name) or name.lower() in taken:
+            name, number = f"array-{number:04d}", number + 1
         self.arrays[name] = array
         return name
 

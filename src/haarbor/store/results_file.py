@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from haarbor.array_types import AnyArray
-from haarbor.errors import HaarborError, SettingError, StoreError
+from haarbor.errors import HaarborError, StoreError
+from haarbor.store.damaged_part import DamagedPartError
+from haarbor.store.documents import parsed_json, short_text
 from haarbor.store.failures import storage_failures
+from haarbor.store.local_path import local_path, shown
+from haarbor.store.numpy_files import NumpyArchive
 from haarbor.store.result_values import restored_value, stored_value
 from haarbor.whole_file import whole_file
 
@@ -45,15 +48,21 @@ def save_results_file(value: object, path: str | os.PathLike[str]) -> Path:
     SettingError
         If something in it has no stored form.
     """
-    file = _checked_path(path)
+    file = local_path(path)
     if file.suffix != ".npz":
         raise StoreError(f"a results file must end in .npz; found {file.name!r}. Change the ending.")
     described, arrays = stored_value(value)
     document = {"format": _FORMAT, "version": _VERSION, "value": described}
     text = json.dumps(document, allow_nan=False, sort_keys=True).encode()
     parts: dict[str, AnyArray] = {_DESCRIPTION: np.frombuffer(text, dtype=np.uint8), **arrays}
-    with whole_file(file, "a results file") as unfinished, unfinished.open("wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, **parts)
+    # As numpy.savez_compressed does, which takes no array called "file".
+    with (
+        whole_file(file, "a results file") as unfinished,
+        zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name, array in parts.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as part:
+                np.lib.format.write_array(part, array, allow_pickle=False)
     return file
 
 
@@ -74,57 +83,50 @@ def load_results_file(path: str | os.PathLike[str]) -> Any:
     StoreError
         If there is no such file, it is damaged, or another program made it.
     """
-    file = _checked_path(path)
-    if not file.is_file():
-        raise StoreError(f"{file} must be a file; there is none. Check the path.")
+    file = local_path(path)
     with storage_failures(f"reading {file}"):
+        if not file.is_file():
+            raise StoreError(f"{shown(file)} must be a file; there is none. Check the path.")
         try:
-            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-                # All of them, so that a damaged part is found even where nothing asks for it.
-                arrays = {name: archive[name] for name in archive.files}
-        except (ValueError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+            archive = NumpyArchive(file)
+            # All of them, so that a damaged part is found even where nothing asks for it.
+            arrays = {name: archive[name] for name in archive}
+        except (DamagedPartError, MemoryError) as error:
             raise StoreError(
-                f"{file} must be a results file of Haarbor; it is damaged or of another kind "
+                f"{shown(file)} must be a results file of Haarbor; it is damaged or of another kind "
                 f"({_one_line(error)}). Make it again."
             ) from None
-    return _value_of(file, arrays)
+    return _value_of(shown(file), arrays)
 
 
-def _value_of(file: Path, arrays: dict[str, AnyArray]) -> Any:
+def _value_of(file: str, arrays: dict[str, AnyArray]) -> Any:
     if _DESCRIPTION not in arrays:
         raise StoreError(
             f"{file} must be a results file of Haarbor; it has no {_DESCRIPTION}. "
             "Pass the results.npz that `haarbor figures` wrote, or a run."
         )
     try:
-        document = json.loads(arrays[_DESCRIPTION].tobytes())
+        document = parsed_json(arrays[_DESCRIPTION].tobytes())
         found, version, described = document["format"], document["version"], document["value"]
-    except (ValueError, KeyError, TypeError):
+    except (DamagedPartError, KeyError):
         raise StoreError(
             f"{file} must be a results file of Haarbor; its {_DESCRIPTION} is not. Make it again."
         ) from None
     if found != _FORMAT or version != _VERSION:
         raise StoreError(
-            f"{file} must be of the format {_FORMAT!r}, version {_VERSION}; found {found!r}, {version!r}. "
-            "Make it again with this Haarbor."
+            f"{file} must be of the format {_FORMAT!r}, version {_VERSION}; found {short_text(repr(found))}, "
+            f"{short_text(repr(version))}. Make it again with this Haarbor."
         )
     try:
         return restored_value(described, arrays.__getitem__)
     except StoreError as error:
         raise StoreError(f"{file}: {error}") from None
-    except (HaarborError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (HaarborError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise StoreError(
             f"{file} must hold every part of its result; {_one_line(error)}. It is damaged; make it again."
         ) from None
 
 
-def _checked_path(path: object) -> Path:
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise SettingError(
-            f"the place of a results file must be a path; found {path!r}. Pass the name of a file as a text."
-        )
-    return Path(path)
-
-
 def _one_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
+    kind = "" if isinstance(error, DamagedPartError) else f"{type(error).__name__}: "
+    return f"{kind}{error}".split("\n")[0].rstrip(".")

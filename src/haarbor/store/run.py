@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from haarbor.array_types import BoolArray, ByteArray, FloatArray, IntArray, frozen
+from haarbor.array_types import AnyArray, BoolArray, ByteArray, FloatArray, IntArray, frozen
 from haarbor.errors import SettingError, StoreError
-from haarbor.store.batch_marker import BatchMarker, Labels, complete_batches, read_marker
-from haarbor.store.chunked_arrays import DamagedChunkError, existing_array, read_chunk
+from haarbor.store.batch_marker import Labels, checked_batch, complete_batches, read_marker
+from haarbor.store.chunked_arrays import read_chunk
 from haarbor.store.damage import Damage, damages
+from haarbor.store.damaged_part import DamagedPartError
 from haarbor.store.half_precision import from_half
 from haarbor.store.head_tensor import HeadTensor
 from haarbor.store.kept_result import KeptResult
 from haarbor.store.keys import Keys, keys_at
 from haarbor.store.layout import array_path, chunk_key
 from haarbor.store.pictures import read_picture
-from haarbor.store.result_store import ResultName, ResultStore
+from haarbor.store.planned_arrays import planned_array, require_planned
+from haarbor.store.result_name import ResultName
+from haarbor.store.result_store import ResultStore
 from haarbor.store.run_document import read_plan
 from haarbor.store.run_plan import RunPlan, StoredContent, StreamPlan
 
 if TYPE_CHECKING:
-    from zarr import Array
     from zarr.abc.store import Store
 
 __all__ = ["Run", "open_run"]
@@ -184,47 +186,41 @@ class Run:
         """
         sizes = self._plan.stream(stream)
         self._require_content(content)
-        marker = read_marker(self._keys, batch)
-        path = array_path(sizes.name, content)
-        array = existing_array(self._keys, path, read_only=True)
+        chunk = self._chunk_reader(batch, sizes, content)
 
         def layer_values(layer: int) -> FloatArray:
-            values: FloatArray = self._chunk(array, marker, sizes, content, layer)
+            values: FloatArray = chunk(layer)[0, 0]
             return from_half(values) if values.dtype == np.float16 else values
 
         return HeadTensor(layer_values, sizes.n_layers, sizes.layer_shape)
 
     def mask(self, batch: int = 0, stream: str | None = None) -> BoolArray:
         """Valid entries of a batch, shape (n_queries, n_keys)."""
-        sizes = self._plan.stream(stream)
-        marker = read_marker(self._keys, batch)
-        array = existing_array(self._keys, array_path(sizes.name, "mask"), read_only=True)
-        values: BoolArray = self._chunk(array, marker, sizes, "mask", None)
+        values: BoolArray = self._chunk_reader(batch, self._plan.stream(stream), "mask")(None)[0]
         return frozen(values)
 
     def labels(self, batch: int = 0, stream: str | None = None) -> Labels:
         """Texts of the queries and keys of a batch; their positions where none were written."""
         sizes = self._plan.stream(stream)
-        marker = read_marker(self._keys, batch)
+        marker = read_marker(self._keys, self._plan, batch)
         if sizes.name in marker.labels:
             return marker.labels[sizes.name]
         return Labels(tuple(map(str, range(sizes.n_queries))), tuple(map(str, range(sizes.n_keys))))
 
     def picture(self, batch: int = 0) -> ByteArray | None:
         """What the network saw in a batch, uint8 of shape (height, width, 3); None if that was not kept."""
-        marker = read_marker(self._keys, batch)
+        marker = read_marker(self._keys, self._plan, batch)
         try:
             return read_picture(self._keys, marker)
-        except DamagedChunkError as error:
-            part = Damage(batch=batch, stream="", content="picture", layer=-1, reason=str(error))
-            raise self._damaged(part) from error
+        except DamagedPartError as error:
+            raise self._damaged(Damage(batch=batch, content="picture", reason=str(error))) from None
 
     def size_on_disk(self) -> int:
         """Bytes of everything stored, results included."""
         return self._keys.n_bytes()
 
     def verify(self) -> tuple[Damage, ...]:
-        """Every part of a complete batch that no longer holds what was written; reads the whole run."""
+        """Every part that no longer holds what was written, results too; reads the whole run."""
         return tuple(damages(self._keys, self._plan))
 
     def save_result(
@@ -320,25 +316,26 @@ class Run:
         self._results.delete(self._named(name, batch, content, stream))
 
     def results(self) -> tuple[ResultName, ...]:
-        """Names of all results that are there, whole ones only."""
+        """Names of all results whose description is whole; :meth:`has_result` looks at the numbers too."""
         return self._results.names()
 
     def _named(
         self, name: str, batch: int | Sequence[int] | None, content: str | None, stream: str | None
     ) -> ResultName:
-        chosen = self.contents[0] if content is None else content
-        self._require_content(chosen)
-        one = int(batch) if isinstance(batch, (int, np.integer)) else None
-        return ResultName(stream=self._plan.stream(stream).name, content=chosen, batch=one, name=name)
+        chosen = _chosen(batch)
+        found = ResultName(
+            stream=self._plan.stream(stream).name,
+            content=self.contents[0] if content is None else content,
+            batch=chosen if isinstance(chosen, int) else None,
+            name=name,
+        )
+        found.require_part_of(self._plan)
+        return found
 
     def _sources(self, batch: int | Sequence[int] | None) -> dict[str, str]:
-        if batch is None:
-            chosen: Sequence[int] = self.batches
-        elif isinstance(batch, (int, np.integer)):
-            chosen = (int(batch),)
-        else:
-            chosen = batch
-        return {str(index): read_marker(self._keys, index).digest for index in chosen}
+        chosen = self.batches if batch is None else _chosen(batch)
+        batches = (chosen,) if isinstance(chosen, int) else chosen or ()
+        return {str(index): read_marker(self._keys, self._plan, index).digest for index in batches}
 
     def _require_content(self, content: str) -> None:
         if content not in self.contents:
@@ -347,27 +344,40 @@ class Run:
                 f"found {content!r}. Capture it with content={content!r} added."
             )
 
-    def _chunk(
-        self, array: Array[Any], marker: BatchMarker, sizes: StreamPlan, content: str, layer: int | None
-    ) -> Any:
+    def _chunk_reader(self, batch: int, sizes: StreamPlan, content: str) -> Callable[[int | None], AnyArray]:
+        """Function from a layer, or None for a mask, to the chunk of it."""
+        marker = read_marker(self._keys, self._plan, batch)
         path = array_path(sizes.name, content)
-        expected = marker.checksums[path][0 if layer is None else layer]
-        place = (marker.batch,) if layer is None else (marker.batch, layer)
-        key = chunk_key(path, marker.batch, layer)
         try:
-            return read_chunk(self._keys, array, place, key, expected)
-        except DamagedChunkError as error:
-            part = Damage(
-                batch=marker.batch,
-                stream=sizes.name,
-                content=content,
-                layer=-1 if layer is None else layer,
-                reason=str(error),
-            )
-            raise self._damaged(part) from error
+            room = require_planned(self._keys, self._plan, sizes, content, least=marker.batch + 1)
+        except DamagedPartError as error:
+            raise self._damaged(Damage(stream=sizes.name, content=content, reason=str(error))) from None
+        description = planned_array(self._plan, sizes, content, room)
+
+        def chunk(layer: int | None) -> AnyArray:
+            key, number = chunk_key(path, marker.batch, layer), -1 if layer is None else layer
+            try:
+                return read_chunk(self._keys, key, description, marker.checksums[path][max(0, number)])
+            except DamagedPartError as error:
+                part = Damage(
+                    batch=marker.batch, stream=sizes.name, content=content, layer=number, reason=str(error)
+                )
+                raise self._damaged(part) from None
+
+        return chunk
 
     def _damaged(self, part: Damage) -> StoreError:
         return StoreError(
-            f"a chunk must hold what was written; at {self._keys.address} {part}. run.verify() lists all "
-            "such chunks; run the capture again with repair=True to write those batches anew."
+            f"a run must hold what was written; at {self._keys.address} {part}. run.verify() lists all such "
+            "parts; open it with haarbor.store.create_run(..., run.plan, repair=True), then capture again to "
+            "write them anew."
         )
+
+
+def _chosen(batch: object) -> int | tuple[int, ...] | None:
+    """The batch or batches that were asked for; None for all."""
+    if batch is None:
+        return None
+    if isinstance(batch, str) or not isinstance(batch, Iterable):
+        return checked_batch(batch)
+    return tuple(checked_batch(index) for index in batch)

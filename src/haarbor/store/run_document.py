@@ -2,36 +2,97 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from dataclasses import asdict
 from typing import Any
 
 from haarbor.errors import StoreError
+from haarbor.store.batch_marker import complete_batches, read_marker
+from haarbor.store.damaged_part import DamagedPartError
+from haarbor.store.documents import (
+    MOST_BYTES,
+    digested_attributes,
+    digested_document,
+    group_attributes,
+    group_document,
+    require_empty_group,
+    short_text,
+)
 from haarbor.store.keys import Keys
-from haarbor.store.layout import BATCHES, FORMAT, METADATA, RESULTS, VERSION, group_document
+from haarbor.store.layout import BATCHES, FORMAT, METADATA, RESULTS, VERSION
 from haarbor.store.run_plan import RunPlan
 from haarbor.store.stored_numbers import error_bound
 
-__all__ = ["read_plan", "stored_plan", "write_groups", "write_plan"]
+__all__ = [
+    "describe_group",
+    "is_run_of",
+    "planned_groups",
+    "read_plan",
+    "require_group",
+    "stored_plan",
+    "write_groups",
+    "write_plan",
+]
 
 
 def write_plan(keys: Keys, plan: RunPlan) -> None:
-    """Make an empty run of `plan`."""
+    """Make the root of a run of `plan`."""
     attributes = {
         "format": FORMAT,
         "version": VERSION,
         "plan": plan.to_dict(),
         "error_bound": asdict(error_bound(plan.dtype)),
     }
-    keys.write(METADATA, group_document(attributes))
-    write_groups(keys, plan)
+    keys.write(METADATA, digested_document(attributes))
 
 
-def write_groups(keys: Keys, plan: RunPlan) -> None:
-    """Describe the groups below the root that are not described yet."""
-    for group in (*(stream.name for stream in plan.streams), BATCHES, RESULTS):
-        if keys.read(f"{group}/{METADATA}") is None:
+def planned_groups(plan: RunPlan) -> tuple[str, ...]:
+    """Paths of the groups that every run of a plan has below its root."""
+    return (*(stream.name for stream in plan.streams), BATCHES, RESULTS)
+
+
+def write_groups(keys: Keys, plan: RunPlan, *, repair: bool) -> None:
+    """Describe the groups below the root that are not described yet, and damaged ones if `repair`.
+
+    Raises
+    ------
+    StoreError
+        If a group is damaged and must not be repaired.
+    """
+    for group in planned_groups(plan):
+        try:
+            described = require_group(keys, group)
+        except DamagedPartError as error:
+            if not repair:
+                raise StoreError(
+                    f"the group {group!r} of {keys.address} must be described as it was written; {error}. "
+                    "Open the run with create_run(..., repair=True) to describe it anew."
+                ) from None
+            described = False
+        if not described:
             keys.write(f"{group}/{METADATA}", group_document({}))
+
+
+def require_group(keys: Keys, path: str) -> bool:
+    """Whether a group is described; DamagedPartError if it is, and not as it was written."""
+    data = keys.read(f"{path}/{METADATA}", MOST_BYTES)
+    if data is None:
+        return False
+    try:
+        require_empty_group(data)
+    except DamagedPartError as error:
+        raise DamagedPartError(f"its description is damaged: {error}") from None
+    return True
+
+
+def describe_group(keys: Keys, path: str) -> None:
+    """Describe a group of results or pictures, whatever described it before: there is nothing to lose."""
+    try:
+        described = require_group(keys, path)
+    except DamagedPartError:
+        described = False
+    if not described:
+        keys.write(f"{path}/{METADATA}", group_document({}))
 
 
 def stored_plan(keys: Keys) -> RunPlan | None:
@@ -39,48 +100,62 @@ def stored_plan(keys: Keys) -> RunPlan | None:
 
     Raises
     ------
-    StoreError
-        If something else lies there, or a run of another version, or a damaged one.
+    DamagedPartError
+        If something else lies there, or a run of another version, or one whose root is damaged.
     """
-    data = keys.read(METADATA)
-    if data is None:
+    try:
+        data = keys.read(METADATA, MOST_BYTES)
+        attributes = None if data is None else group_attributes(data)
+    except DamagedPartError as error:
+        raise DamagedPartError(
+            f"{METADATA} of {keys.address} must be the JSON of a zarr 3 group; it cannot be read: {error}. "
+            "The store is damaged or not Haarbor's: choose another place, or capture it again."
+        ) from None
+    if data is None or attributes is None:
         others = keys.children("")
         if others:
-            raise StoreError(
-                f"{keys.address} must be a Haarbor run or empty; it holds {others[0]!r} and no run. "
-                "Choose another place."
+            raise DamagedPartError(
+                f"{keys.address} must be a Haarbor run or empty; it holds {short_text(repr(others[0]))} and "
+                "no run. Choose another place."
             )
         return None
-    attributes = _attributes(keys, data)
+    return _plan_in(keys, data, attributes)
+
+
+def _plan_in(keys: Keys, data: bytes, attributes: dict[str, Any]) -> RunPlan:
     if attributes.get("format") != FORMAT:
-        raise StoreError(
+        raise DamagedPartError(
             f"{keys.address} must be a Haarbor run; it is a zarr store of something else "
-            f"(format {attributes.get('format')!r}). Choose another place."
+            f"(format {short_text(repr(attributes.get('format')))}). Choose another place."
         )
     version = attributes.get("version")
-    if version != VERSION:
-        raise StoreError(
-            f"{keys.address} must be a run of version {VERSION}; it is of version {version!r}. "
-            "Install the Haarbor it was written with, or capture it again."
+    if type(version) is not int or version != VERSION:
+        raise DamagedPartError(
+            f"{keys.address} must be a run of version {VERSION}; it is of version "
+            f"{short_text(repr(version))}. Install the Haarbor it was written with, or capture it again."
         )
-    plan = attributes.get("plan")
+    try:
+        plan = digested_attributes(data).get("plan")
+    except DamagedPartError as error:
+        raise DamagedPartError(
+            f"{METADATA} of {keys.address} must hold the plan as it was written; {error}. The store is "
+            "damaged: capture it again, or mend it with create_run(..., repair=True) and the same plan."
+        ) from None
     if not isinstance(plan, dict):
-        raise StoreError(f"{keys.address} must hold the plan of its run; it has none. The store is damaged.")
+        raise StoreError(
+            f"{keys.address} must hold the plan of its run; it has none. The store is damaged: "
+            "capture it again."
+        )
     return RunPlan.from_dict(plan)
 
 
-def _attributes(keys: Keys, data: bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(data)
-        attributes = document.get("attributes", {})
-        if isinstance(attributes, dict):
-            return attributes
-    except (ValueError, AttributeError):
-        pass
-    raise StoreError(
-        f"{METADATA} of {keys.address} must be the JSON of a zarr 3 group; it cannot be read. "
-        "The store is damaged or not Haarbor's."
-    )
+def is_run_of(keys: Keys, plan: RunPlan) -> bool:
+    """Whether a complete batch says that this is a run of `plan`, whatever its root says."""
+    for batch in complete_batches(keys):
+        with contextlib.suppress(DamagedPartError):
+            read_marker(keys, plan, batch)
+            return True
+    return False
 
 
 def read_plan(keys: Keys) -> RunPlan:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
 
-from haarbor.errors import SettingError, ShapeError, StoreError
-from haarbor.store.layout import RESERVED, name_fits
+from haarbor.errors import HaarborError, SettingError, ShapeError, StoreError
+from haarbor.store.documents import digest_of, first_difference, short_text
+from haarbor.store.layout import MOST_BATCHES, RESERVED, name_fits
 from haarbor.store.stored_numbers import StoredDtype
 
 __all__ = ["LabelKind", "RunPlan", "StoredContent", "StreamPlan"]
 
 StoredContent = Literal["probabilities", "logits"]
 LabelKind = Literal["tokens", "patches", "none"]
+
+# Far above any network; what claims more is a mistake or damage, and would fill the memory.
+_MOST = {"n_layers": 10**5, "n_heads": 10**5, "n_queries": 10**7, "n_keys": 10**7}
+_MOST_HEADS = 10**6
+_MOST_LAYER_VALUES = 2**38
+_MOST_STREAMS = 1000
+_MOST_LEVELS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,21 +47,34 @@ class StreamPlan:
                 f"a stream's name must be letters, digits, '_', '-' or '.', and none of {RESERVED}; "
                 f"found {self.name!r}."
             )
-        for name in ("n_layers", "n_heads", "n_queries", "n_keys"):
+        for name, most in _MOST.items():
             size = getattr(self, name)
-            if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            if not _whole_number(size, most):
                 raise ShapeError(
-                    f"{name} of stream {self.name!r} must be a whole number from 1; found {size!r}."
+                    f"{name} of stream {self.name!r} must be a whole number from 1 to {most}; "
+                    f"found {short_text(repr(size))}."
                 )
             object.__setattr__(self, name, int(size))
+        heads, values = self.n_layers * self.n_heads, math.prod(self.layer_shape)
+        if heads > _MOST_HEADS or values > _MOST_LAYER_VALUES:
+            raise ShapeError(
+                f"stream {self.name!r} must have at most {_MOST_HEADS} heads, and {_MOST_LAYER_VALUES} "
+                f"entries a layer; found {heads} and {values}. Capture fewer tokens."
+            )
         if self.head_groups is not None:
-            groups = tuple(int(group) for group in self.head_groups)
-            if len(groups) != self.n_heads or min(groups) < 0:
-                raise ShapeError(
-                    f"head_groups of stream {self.name!r} must hold a key-value head for each of "
-                    f"{self.n_heads} heads; found {groups}."
-                )
-            object.__setattr__(self, "head_groups", groups)
+            object.__setattr__(self, "head_groups", self._checked_groups())
+
+    def _checked_groups(self) -> tuple[int, ...]:
+        given: Any = self.head_groups
+        groups = tuple(given) if isinstance(given, (Sequence, np.ndarray)) else ()
+        if len(groups) != self.n_heads or not all(
+            _whole_number(group, self.n_heads - 1, least=0) for group in groups
+        ):
+            raise ShapeError(
+                f"head_groups of stream {self.name!r} must hold a key-value head for each of "
+                f"{self.n_heads} heads, counted from 0; found {short_text(repr(given))}."
+            )
+        return tuple(int(group) for group in groups)
 
     @property
     def layer_shape(self) -> tuple[int, int, int]:
@@ -100,13 +122,18 @@ class RunPlan:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """JSON values: seed, mode, description of the data."""
     library_versions: Mapping[str, str] = field(default_factory=dict)
+    digest: str = field(init=False, repr=False, compare=False, default="")
+    """SHA-256 of everything above, which every batch is tied to."""
 
     def __post_init__(self) -> None:
         for name in ("streams", "contents"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        stream_names = [stream.name for stream in self.streams]
-        if not stream_names or len(set(stream_names)) != len(stream_names):
-            raise SettingError(f"a run needs streams of different names; found {stream_names}.")
+            given = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Sequence):
+                raise SettingError(f"{name} must be several; found {type(given).__name__}. Pass a tuple.")
+            object.__setattr__(self, name, tuple(given))
+        _require_text("model", self.model)
+        _require_text("config_digest", self.config_digest)
+        self._require_streams()
         known = ("probabilities", "logits")
         unknown = [content for content in self.contents if content not in known]
         if not self.contents or unknown or len(set(self.contents)) != len(self.contents):
@@ -115,10 +142,27 @@ class RunPlan:
             raise SettingError(f"dtype must be 'float16' or 'float32'; found {self.dtype!r}.")
         if self.labels not in ("tokens", "patches", "none"):
             raise SettingError(f"labels must be 'tokens', 'patches' or 'none'; found {self.labels!r}.")
-        if self.n_batches is not None and self.n_batches < 1:
-            raise SettingError(f"n_batches must be at least 1, or None; found {self.n_batches}.")
+        if self.n_batches is not None:
+            if not _whole_number(self.n_batches, MOST_BATCHES):
+                raise SettingError(
+                    f"n_batches must be at least 1 and at most {MOST_BATCHES}, or None; "
+                    f"found {short_text(repr(self.n_batches))}."
+                )
+            object.__setattr__(self, "n_batches", int(self.n_batches))
         for name in ("settings", "library_versions"):
             object.__setattr__(self, name, _json_values(name, getattr(self, name)))
+        for library, version in self.library_versions.items():
+            _require_text(f"the version of {library}", version)
+        object.__setattr__(self, "digest", digest_of(self.to_dict()))
+
+    def _require_streams(self) -> None:
+        wrong = [type(stream).__name__ for stream in self.streams if not isinstance(stream, StreamPlan)]
+        if wrong or len(self.streams) > _MOST_STREAMS:
+            found = f"a {wrong[0]}" if wrong else len(self.streams)
+            raise SettingError(f"streams must be at most {_MOST_STREAMS} of StreamPlan; found {found}.")
+        names = [stream.name for stream in self.streams]
+        if not names or len(set(names)) != len(names):
+            raise SettingError(f"a run needs streams of different names; found {names}.")
 
     @property
     def n_bytes_per_batch(self) -> int:
@@ -147,7 +191,7 @@ class RunPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""
-        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
         return {
             **values,
             "streams": [stream.to_dict() for stream in self.streams],
@@ -165,11 +209,15 @@ class RunPlan:
         """
         try:
             streams = tuple(StreamPlan.from_dict(stream) for stream in values["streams"])
-            return cls(**{**values, "streams": streams, "contents": tuple(values["contents"])})
-        except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(
-                f"the plan of a run must be readable; {error}. The store is damaged or not Haarbor's."
-            ) from None
+            return cls(**{**values, "streams": streams})
+        except (HaarborError, TypeError) as error:
+            reason = str(error).rstrip(".")
+        except (KeyError, AttributeError) as error:
+            reason = f"it lacks {error}"
+        raise StoreError(
+            f"the plan of a run must be readable; {reason}. The store is damaged or not Haarbor's: "
+            "capture it again."
+        )
 
     def first_difference(self, other: RunPlan) -> str | None:
         """First field in which two plans differ, in words; None if they are the same.
@@ -182,31 +230,57 @@ class RunPlan:
         >>> one.first_difference(two)
         'settings.seed is 0 there and 1 here'
         """
-        return _difference("", self.to_dict(), other.to_dict())
+        found = first_difference(self.to_dict(), other.to_dict())
+        if found is None:
+            return None
+        if "missing" in (found.there, found.here):
+            return f"{found.place} is missing {'there' if found.there == 'missing' else 'here'}"
+        return f"{found.place} is {found.there} there and {found.here} here"
 
 
-def _difference(place: str, there: Any, here: Any) -> str | None:
-    if isinstance(there, dict) and isinstance(here, dict):
-        for name in [*there, *(name for name in here if name not in there)]:
-            inner = f"{place}.{name}" if place else name
-            if name not in there or name not in here:
-                return f"{inner} is missing {'there' if name not in there else 'here'}"
-            found = _difference(inner, there[name], here[name])
-            if found is not None:
-                return found
-        return None
-    if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
-        for i, (one, other) in enumerate(zip(there, here, strict=True)):
-            found = _difference(f"{place}[{i}]", one, other)
-            if found is not None:
-                return found
-        return None
-    return None if there == here else f"{place} is {there!r} there and {here!r} here"
+def _whole_number(value: object, most: int, *, least: int = 1) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        return False
+    return least <= int(value) <= most
 
 
-def _json_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def _require_text(name: str, value: object) -> None:
+    if not _is_text(value):
+        raise SettingError(f"{name} must be a text that can be printed; found {short_text(repr(value))}.")
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is a text without halves of characters, which no terminal and no page can show."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _json_values(name: str, values: object) -> dict[str, Any]:
+    if not isinstance(values, Mapping):
+        raise SettingError(f"{name} must be a mapping of names to values; found {type(values).__name__}.")
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
+    except RecursionError:
+        raise _too_deep(name) from None
     except (TypeError, ValueError) as error:
         raise SettingError(f"{name} must hold JSON values: texts, numbers, lists; {error}.") from None
+    _require_plain(name, plain, _MOST_LEVELS)
     return plain
+
+
+def _require_plain(name: str, value: Any, levels_left: int) -> None:
+    if isinstance(value, str):
+        _require_text(f"every text in {name}", value)
+    elif isinstance(value, (dict, list)):
+        if not levels_left:
+            raise _too_deep(name)
+        for item in (*value, *value.values()) if isinstance(value, dict) else value:
+            _require_plain(name, item, levels_left - 1)
+
+
+def _too_deep(name: str) -> SettingError:
+    return SettingError(
+        f"{name} must not be nested deeper than {_MOST_LEVELS} levels; found more. Make them flatter."
+    )

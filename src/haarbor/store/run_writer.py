@@ -6,30 +6,33 @@ import contextlib
 import weakref
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from haarbor.errors import SettingError, StoreError
-from haarbor.store.batch_marker import complete_batches
+from haarbor.store.batch_marker import checked_batch, complete_batches
 from haarbor.store.batch_writer import BatchWriter
-from haarbor.store.chunked_arrays import existing_array, new_array
+from haarbor.store.chunked_arrays import write_description
 from haarbor.store.damage import damages
-from haarbor.store.failures import storage_failures
+from haarbor.store.damaged_part import DamagedPartError
+from haarbor.store.documents import MOST_BYTES
 from haarbor.store.keys import Keys, Lock
 from haarbor.store.layout import (
     METADATA,
     PICTURES,
     RESULTS,
     array_path,
+    batch_number,
     batch_of_chunk,
     marker_key,
     picture_path,
 )
+from haarbor.store.planned_arrays import planned_array, planned_arrays, require_planned
+from haarbor.store.result_name import ResultName
+from haarbor.store.result_store import ResultStore
 from haarbor.store.run_document import write_groups
 from haarbor.store.run_plan import RunPlan
 
 if TYPE_CHECKING:
-    from zarr import Array
-
     from haarbor.store.run import Run
 
 __all__ = ["RunWriter"]
@@ -46,17 +49,13 @@ class RunWriter:
         self._plan = plan
         self._release = weakref.finalize(self, lock.release)
         keys.sweep(except_below=RESULTS)
-        write_groups(keys, plan)
+        write_groups(keys, plan, repair=repair)
         self._complete = set(complete_batches(keys))
         self._open: set[int] = set()
-        self._arrays = {
-            path: self._array(path, shape, axes, repair=repair)
-            for path, (shape, axes) in self._described().items()
-        }
+        self._describe_arrays(repair=repair)
         self._forget_incomplete()
         if repair:
-            for batch in sorted({damage.batch for damage in damages(keys, plan)}):
-                self.discard(batch)
+            self._repair()
 
     @property
     def plan(self) -> RunPlan:
@@ -111,13 +110,16 @@ class RunWriter:
         DataError
             If the mask does not fit the values when the block ends.
         """
+        index = checked_batch(index)
         self._require_writable(index)
         self._open.add(index)
-        batch = BatchWriter(self._keys, self._plan, self._arrays, index)
+        batch = BatchWriter(self._keys, self._plan, index)
         try:
-            self._fit()
             yield batch
-            batch._complete()
+            batch._finish()
+            # The arrays have room for the batch before it counts: other programs go by their shape.
+            self._fit(index)
+            batch._mark()
             self._complete.add(index)
         except BaseException:
             self._open.discard(index)
@@ -136,6 +138,7 @@ class RunWriter:
         ----------
         batch : int
         """
+        batch = checked_batch(batch)
         if batch in self._open:
             raise StoreError(f"a batch must be left before it is discarded; batch {batch} is being written.")
         self._keys.delete(marker_key(batch))
@@ -161,9 +164,11 @@ class RunWriter:
         if not self._release.alive:
             raise StoreError("a closed writer cannot write; open the run again with create_run.")
         n_batches = self._plan.n_batches
-        if index < 0 or (n_batches is not None and index >= n_batches):
-            upper = "" if n_batches is None else f" and below {n_batches}"
-            raise SettingError(f"batch must be at least 0{upper}; found {index}.")
+        if n_batches is not None and index >= n_batches:
+            raise SettingError(
+                f"batch must be at least 0 and below {n_batches}; found {index}. "
+                "Write those in missing_batches."
+            )
         if index in self._complete:
             raise StoreError(
                 f"a batch is written once; batch {index} of {self._keys.address} is complete. "
@@ -172,69 +177,78 @@ class RunWriter:
         if index in self._open:
             raise StoreError(f"a batch is written by one block at a time; batch {index} is being written.")
 
-    def _described(self) -> dict[str, tuple[tuple[int, ...], tuple[str, ...]]]:
-        """Shape without the batches, and names of the axes, of each array."""
-        described: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {}
+    def _describe_arrays(self, *, repair: bool) -> None:
+        """Describe the arrays that are not described yet, and damaged ones if `repair`."""
+        room = max(self._complete, default=-1) + 1
         for stream in self._plan.streams:
-            for content in self._plan.contents:
-                described[array_path(stream.name, content)] = (
-                    (stream.n_layers, *stream.layer_shape),
-                    ("batch", "layer", "head", "query", "key"),
-                )
-            described[array_path(stream.name, "mask")] = (
-                (stream.n_queries, stream.n_keys),
-                ("batch", "query", "key"),
+            for content in (*self._plan.contents, "mask"):
+                path = array_path(stream.name, content)
+                expected = planned_array(self._plan, stream, content, self._plan.n_batches or room)
+                if self._keys.read(f"{path}/{METADATA}", MOST_BYTES) is None:
+                    write_description(self._keys, path, expected)
+                    continue
+                try:
+                    require_planned(self._keys, self._plan, stream, content, least=room)
+                except DamagedPartError as error:
+                    if not repair:
+                        raise StoreError(
+                            f"the array {path!r} of {self._keys.address} must be described as it was "
+                            f"written; {error}. Open the run with create_run(..., repair=True) to describe "
+                            "it anew."
+                        ) from None
+                    write_description(self._keys, path, expected)
+
+    def _repair(self) -> None:
+        """Remove what is damaged, so that it is made again; StoreError if some of it cannot even be read."""
+        found = damages(self._keys, self._plan)
+        unread = next((damage for damage in found if not damage.is_lost), None)
+        if unread is not None:
+            raise StoreError(
+                f"a run is repaired only where all of it can be read; at {self._keys.address} {unread} "
+                "Nothing was removed."
             )
-        return described
+        for batch in sorted({damage.batch for damage in found if damage.batch >= 0 and not damage.result}):
+            self.discard(batch)
+        names = [
+            ResultName(
+                stream=damage.stream,
+                content=damage.content,
+                batch=None if damage.batch < 0 else damage.batch,
+                name=damage.result,
+            )
+            for damage in found
+            if damage.result
+        ]
+        groups = [damage.path for damage in found if damage.path]
+        ResultStore(self._keys, self._plan).repair(names, groups)
 
-    def _array(self, path: str, shape: tuple[int, ...], axes: tuple[str, ...], *, repair: bool) -> Array[Any]:
-        key = f"{path}/{METADATA}"
-        if self._keys.read(key) is not None:
-            try:
-                return existing_array(self._keys, path, read_only=False)
-            except StoreError:
-                if not repair:
-                    raise
-                self._keys.delete(key)
-        is_mask = axes == ("batch", "query", "key")
-        n_batches = self._plan.n_batches
-        if n_batches is None:
-            n_batches = max(self._complete, default=-1) + 1
-        chunk = shape if is_mask else (1, *shape[1:])
-        return new_array(
-            self._keys,
-            path,
-            shape=(n_batches, *shape),
-            chunks=(1, *chunk),
-            dtype="bool" if is_mask else self._plan.dtype,
-            axes=axes,
-        )
-
-    def _fit(self) -> None:
+    def _fit(self, *more: int) -> None:
         """Make the arrays as long as the batches need, where the plan does not say."""
         if self._plan.n_batches is not None:
             return
-        n_batches = max(self._complete | self._open, default=-1) + 1
-        with storage_failures(f"resizing the arrays of {self._keys.address}"):
-            for array in self._arrays.values():
-                if array.shape[0] != n_batches:
-                    array.resize((n_batches, *array.shape[1:]))
+        room = max((*self._complete, *more), default=-1) + 1
+        for path, description in planned_arrays(self._plan, room).items():
+            data = description.to_bytes()
+            if self._keys.read(f"{path}/{METADATA}", MOST_BYTES) != data:
+                write_description(self._keys, path, description)
 
     def _forget(self, batch: int) -> None:
+        # The arrays first: until they fit, the chunks tell that a batch was being written.
+        self._fit()
         self._remove_chunks(lambda owner: owner == batch)
         self._keys.delete_below(picture_path(batch))
-        self._fit()
 
     def _forget_incomplete(self) -> None:
         """Remove what interrupted batches left, so that the end does not depend on them."""
+        self._fit()
         self._remove_chunks(lambda owner: owner not in self._complete)
         for name in self._keys.children(PICTURES):
-            if name.isdecimal() and int(name) not in self._complete:
-                self._keys.delete_below(picture_path(int(name)))
-        self._fit()
+            batch = batch_number(name)
+            if batch is not None and batch not in self._complete:
+                self._keys.delete_below(picture_path(batch))
 
     def _remove_chunks(self, unwanted: Callable[[int], bool]) -> None:
-        for path in self._arrays:
+        for path in planned_arrays(self._plan, 0):
             found = {name: batch_of_chunk(name) for name in self._keys.children(path)}
             self._keys.delete(
                 *(f"{path}/{name}" for name, owner in found.items() if owner is not None and unwanted(owner))

@@ -12,6 +12,7 @@ from haarbor.array_types import AnyArray, BoolArray, FloatArray
 from haarbor.errors import DataError, SettingError, ShapeError
 from haarbor.named_axes import position_text
 from haarbor.store.half_precision import to_half
+from haarbor.store.plain_array import plain_array
 
 __all__ = ["ErrorBound", "StoredDtype", "error_bound", "stored_layer", "used_places"]
 
@@ -87,7 +88,7 @@ def stored_layer(
     >>> stored_layer([[[0.1, 0.9]]], (1, 1, 2), "float16", "probabilities").dtype
     dtype('float16')
     """
-    array: AnyArray = np.asarray(values)
+    array = plain_array(values, f"{content} of {place}")
     if array.dtype.kind != "f":
         raise ShapeError(
             f"{content} of {place} must be floating-point numbers; found dtype {array.dtype}. "
