@@ -61,9 +61,9 @@ def test_a_link_is_followed_and_a_pipe_left_alone(value, tmp_path):
 
 @pytest.mark.parametrize("path", [None, 3, b"results.npz"])
 def test_what_is_no_path_is_refused(value, path):
-    with pytest.raises(StoreError, match="a location must be a path or an address"):
+    with pytest.raises(hb.StoreError, match="a location must be a path or an address"):
         save_results_file(value, path)
-    with pytest.raises(StoreError, match="a location must be a path or an address"):
+    with pytest.raises(hb.StoreError, match="a location must be a path or an address"):
         load_results_file(path)
 
 
