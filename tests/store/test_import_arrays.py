@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from haarbor.errors import DataError, SettingError, ShapeError, StoreError
+from haarbor.errors import DataError, HaarborError, SettingError, ShapeError, StoreError
 from haarbor.store import import_arrays, open_run
 from haarbor.store.array_files import arrays_in_file
 from tests.samples import causal_probabilities
@@ -260,3 +260,57 @@ def test_files_that_do_not_fit_together_are_refused(attention, tmp_path):
     np.savez(tmp_path / "2.npz", logits=heads(attention, 0))
     with pytest.raises(ShapeError, match="all files must hold the same contents"):
         import_arrays([tmp_path / "0.npy", tmp_path / "2.npz"], tmp_path / "run.zarr")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        None, 5, object(), "", [], [None], [[1.0], [1.0, 2.0]], {}, {"x": None}, {"x": "text"}, {5: None},
+        {None: np.ones((2, 2, 1))}.keys(), ["x.npy", 5], np.array(["a"]), np.array([[[1j]]]),
+        np.array([[["2020-01-01"]]], dtype="datetime64[D]"), np.zeros((2, 2, 1), dtype=[("a", "f4")]),
+        np.array([[[None]]]), np.ma.array(np.ones((2, 2, 1)), mask=True), {"probabilities": {"a": 1}},
+    ],
+    ids=lambda source: type(source).__name__,
+)  # fmt: skip
+def test_sources_that_hold_no_attention_are_one_line(source, place):
+    with pytest.raises(HaarborError, match="must") as caught:
+        import_arrays(source, place)
+    assert "\n" not in str(caught.value)
+    assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"axes": None}, {"axes": 5}, {"axes": ("query", 5, "head")}, {"axes": (["query"], "key", "head")},
+        {"axes": "query"}, {"heads_per_layer": 1.5}, {"heads_per_layer": "3"}, {"heads_per_layer": True},
+        {"heads_per_layer": 0}, {"content": 5}, {"content": ["logits"]}, {"names": 5},
+        {"names": {"logits": None}}, {"names": {None: ""}}, {"names": {"logits": ["x"]}}, {"mask": 5},
+        {"mask": [["True"]]}, {"mask": np.full((5, 5), "False")}, {"mask": [[True], [True, False]]},
+        {"mask": np.ones((5, 5), dtype=object)}, {"labels": 5}, {"labels": [1, 2, 3, 4, 5]},
+        {"labels": "abcde"}, {"labels": [None] * 5}, {"pictures": 5}, {"pictures": [None]}, {"pictures": "x"},
+        {"pictures": [[[1], [1, 2]]]}, {"model": None}, {"model": 5},
+        {"model": "\ud800"}, {"stream": None}, {"stream": 5}, {"stream": "../x"}, {"dtype": None},
+        {"dtype": "float64"}, {"settings": 5}, {"settings": {"a": object()}}, {"settings": {"a": np.nan}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_options_that_mean_nothing_are_one_line(options, attention, place):
+    with pytest.raises(HaarborError, match="must") as caught:
+        import_arrays(heads(attention, 0), place, **options)
+    assert "\n" not in str(caught.value)
+    str(caught.value).encode()
+    assert not place.exists() or open_run(place).batches == ()
+
+
+def test_tensors_that_numpy_cannot_hold_are_one_line(place):
+    torch = pytest.importorskip("torch")
+    for tensor in (
+        torch.ones(2, 2, 1, device="meta"),
+        torch.ones(2, 2, 1).to_sparse(),
+        torch.ones(2, 2, 1).to(torch.float8_e4m3fn),
+        torch.ones(2, 2, 1, dtype=torch.complex64),
+    ):
+        with pytest.raises(ShapeError, match="must") as caught:
+            import_arrays(tensor, place)
+        assert "\n" not in str(caught.value)

@@ -250,3 +250,40 @@ def test_a_layer_in_memory_is_all_that_is_held(tmp_path):
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < 4 * layer_bytes
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        np.full((4, 4), "False"), [["False"] * 4] * 4, np.ones((4, 4), dtype=int),
+        np.ones((4, 4), dtype=object), [[True] * 4, [True]], None, 5, "causal",
+        np.ma.array(np.ones((4, 4), dtype=bool), mask=True),
+    ],
+    ids=lambda mask: type(mask).__name__,
+)  # fmt: skip
+def test_a_mask_is_never_made_out_of_something_else(writer, mask):
+    with unfinished(writer, 0) as batch, pytest.raises(ShapeError, match="mask of stream 'decoder' must"):
+        batch.write_mask("decoder", mask)
+
+
+@pytest.mark.parametrize("index", [True, 1.0, "1", None, 10**9, -1])
+def test_batches_that_are_no_numbers_are_refused(writer, index):
+    with pytest.raises(SettingError, match="batch must be a whole number from 0"), writer.batch(index):
+        pass
+    with pytest.raises(SettingError, match="batch must be a whole number from 0"):
+        writer.discard(index)
+
+
+def test_layers_that_are_none_are_refused(writer):
+    values = layer_values(STREAM, 0, 0)
+    with unfinished(writer, 0) as batch:
+        for layer in (0.0, True, "0", None, -1):
+            with pytest.raises(SettingError, match=r"layer of stream 'decoder' must lie in 0..1; found"):
+                batch.write_layer("decoder", layer, values)
+        for strange in (values["logits"], None, 5, ["probabilities", "logits"], {1: 2}):
+            with pytest.raises(SettingError, match="a layer must hold probabilities, logits; found"):
+                batch.write_layer("decoder", 0, strange)
+        with pytest.raises(ShapeError, match="logits of batch 0, stream 'decoder', layer 0 must be"):
+            batch.write_layer("decoder", 0, {**values, "logits": [[1.0], [1.0, 2.0]]})
+        with pytest.raises(ShapeError, match="whose mask would be lost"):
+            batch.write_layer("decoder", 0, {**values, "logits": np.ma.array(values["logits"], mask=True)})

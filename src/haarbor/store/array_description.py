@@ -14,17 +14,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COMPRESSION_LEVEL", "NUMBER_TYPES", "ArrayDescription"]
+from haarbor.store.layout import COMPRESSION_LEVEL
 
-# Higher levels gain no size on attention: level 9 is ten times slower for the same bytes.
-COMPRESSION_LEVEL = 1
-
-NUMBER_TYPES = (
-    "bool",
-    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    *(f"float{bits}" for bits in (16, 32, 64)),
-)
-"""Types of numbers that every zarr 3 reader knows."""
+__all__ = ["ArrayDescription"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +33,7 @@ class ArrayDescription:
     shape: tuple[int, ...]
     chunk_shape: tuple[int, ...]
     dtype: str
-    """One of `NUMBER_TYPES`."""
+    """One of :data:`haarbor.store.layout.NUMBER_TYPES`."""
     axes: tuple[str, ...] | None = None
 
     @property

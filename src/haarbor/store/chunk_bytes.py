@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from haarbor.array_types import AnyArray
-from haarbor.store.array_description import COMPRESSION_LEVEL, ArrayDescription
+from haarbor.store.array_description import ArrayDescription
 from haarbor.store.damaged_part import DamagedPartError
+from haarbor.store.layout import COMPRESSION_LEVEL
 
 __all__ = ["checksum_of", "decoded_chunk", "encoded_chunk", "most_chunk_bytes", "require_checksum"]
 

@@ -18,7 +18,6 @@ from haarbor.store.local_path import shown
 
 __all__ = [
     "MOST_BYTES",
-    "Difference",
     "digest_of",
     "digested_attributes",
     "digested_document",

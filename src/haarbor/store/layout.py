@@ -24,10 +24,12 @@ from haarbor.store.foreign_files import is_foreign
 
 __all__ = [
     "BATCHES",
+    "COMPRESSION_LEVEL",
     "FORMAT",
     "LOCK",
     "METADATA",
     "MOST_BATCHES",
+    "NUMBER_TYPES",
     "PICTURES",
     "RESERVED",
     "RESULTS",
@@ -56,6 +58,14 @@ MOST_BATCHES = 10**6
 UNFINISHED = ".partial"
 """End of a file's name while it is being written, by Haarbor or by zarr."""
 LOCK = ".lock"
+# Higher levels gain no size on attention: level 9 is ten times slower for the same bytes.
+COMPRESSION_LEVEL = 1
+NUMBER_TYPES = (
+    "bool",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    *(f"float{bits}" for bits in (16, 32, 64)),
+)
+"""Types of numbers that an array may have, which every zarr 3 reader knows."""
 
 
 def array_path(stream: str, name: str) -> str:

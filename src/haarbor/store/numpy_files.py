@@ -6,6 +6,7 @@ the header as Python. Here the claim is compared with the file first, and the he
 
 from __future__ import annotations
 
+import errno
 import math
 import re
 import struct
@@ -192,6 +193,10 @@ def _readable() -> Iterator[None]:
             yield
     except DamagedPartError:
         raise
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        raise DamagedPartError("its table of contents leads nowhere") from None
     except strange as error:
         reason = str(error).split("\n")[0].rstrip(".") or type(error).__name__
         raise DamagedPartError(reason) from None

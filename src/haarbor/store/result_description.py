@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from haarbor.store.array_description import NUMBER_TYPES, ArrayDescription
+from haarbor.store.array_description import ArrayDescription
 from haarbor.store.damaged_part import DamagedPartError
 from haarbor.store.documents import digested_attributes, digested_document, group_attributes
-from haarbor.store.layout import name_fits
+from haarbor.store.layout import NUMBER_TYPES, name_fits
 
 __all__ = ["ResultDescription", "StoredArray"]
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from haarbor.array_types import AnyArray, frozen
 from haarbor.errors import SettingError, StoreError
-from haarbor.store.array_description import NUMBER_TYPES
-from haarbor.store.layout import name_fits
+from haarbor.store.layout import NUMBER_TYPES, name_fits
 from haarbor.store.result_types import result_type_named, result_type_of
 from haarbor.trees.partition_tree import PartitionTree
 
