@@ -125,12 +125,21 @@ def question_before(run: Run, chosen: Mapping[str, Any]) -> Question:
         names = ("organization", "head-entropy", "network-entropy")
         org, heads, network = (run.kept_result(name, batch=batch, **chosen).value for name in names)
         if isinstance(org, Organization):
+            usual = Question.asked()
             return Question.asked(
                 {name: getattr(org.settings, name) for name in _DEFAULTS},
-                **({"k": heads.k} if isinstance(heads, HeadEntropy) else {}),
-                **({"network_k": network.k} if isinstance(network, NetworkEntropy) else {}),
+                _asked_functions(heads, usual.k),
+                _asked_functions(network, usual.network_k),
             )
     return Question.asked()
+
+
+def _asked_functions(entropy: object, usual: int) -> int:
+    """Number of functions that an entropy was asked for, as far as it can be known."""
+    if not isinstance(entropy, HeadEntropy | NetworkEntropy):
+        return usual
+    # An entropy of all functions may have been asked for more than there are.
+    return entropy.k if entropy.k < entropy.n_functions else max(entropy.k, usual)
 
 
 def _whole_number(name: str, value: Any) -> int:

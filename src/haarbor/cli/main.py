@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from typing import Any
 
 import typer
 
@@ -17,8 +15,8 @@ from haarbor.cli.invariance import invariance
 from haarbor.cli.organize import organize
 from haarbor.cli.prune import prune
 from haarbor.cli.report import report
-from haarbor.errors import HaarborError, HaarborWarning
-from haarbor.printable import printable
+from haarbor.cli.told_warnings import told_warnings
+from haarbor.errors import HaarborError
 
 __all__ = ["app", "main"]
 
@@ -51,19 +49,10 @@ for command in (demo, capture, organize, figures, invariance, report, prune, inf
     app.command()(command)
 
 
-def _tell(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
-    """A warning of Haarbor in one line, without the place in the code that gave it."""
-    if issubclass(category, HaarborWarning):
-        typer.echo(f"haarbor: {printable(message)}", err=True)
-    else:
-        sys.stderr.write(warnings.formatwarning(message, category, *place[:2]))
-
-
 def main() -> None:
     """Run the command line; bad input or data is one line on stderr and exit code 1, wrong usage 2."""
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _tell
+        with told_warnings():
             app()
     except HaarborError as error:
         typer.echo(f"haarbor: {error}", err=True)
