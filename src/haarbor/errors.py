@@ -12,7 +12,8 @@ HaarborError
  └─ StoreError        (OSError)       a run on disk cannot be read or written
 
 HaarborWarning        (UserWarning)
- └─ AffinityWarning   the affinity is defined, but by a convention the reader should know of
+ ├─ AffinityWarning   the affinity is defined, but by a convention the reader should know of
+ └─ ResultWarning     a result kept in a run was damaged, and was made again or left out
 
 A message says what must hold, what was found, and what to do.
 """
@@ -26,6 +27,7 @@ __all__ = [
     "HaarborError",
     "HaarborWarning",
     "PruningError",
+    "ResultWarning",
     "SettingError",
     "ShapeError",
     "StoreError",
@@ -79,3 +81,7 @@ class HaarborWarning(UserWarning):
 
 class AffinityWarning(HaarborWarning):
     """The affinity is defined, but by a convention the reader should know of."""
+
+
+class ResultWarning(HaarborWarning):
+    """A result kept in a run was damaged, and was made again or left out."""

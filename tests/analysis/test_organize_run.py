@@ -5,7 +5,7 @@ import haarbor as hb
 from haarbor.analysis import organize_run
 from haarbor.analysis.valid_tokens import valid_tokens
 from haarbor.errors import DataError, SettingError
-from haarbor.store import RunPlan, StreamPlan, create_run, open_run
+from haarbor.store import Run, RunPlan, StreamPlan, create_run, open_run
 
 N_TOKENS, N_LAYERS, N_HEADS = 20, 2, 3
 
@@ -126,3 +126,50 @@ def test_valid_tokens_cuts_padding_and_says_what_is_left(rng):
 def test_valid_tokens_refuses_a_batch_of_nothing():
     with pytest.raises(DataError, match="every entry is masked"):
         valid_tokens(np.ones((2, 2, 1)), np.zeros((2, 2), dtype=bool))
+
+
+def test_the_same_question_in_other_words_is_the_same(tmp_path):
+    run = stored(tmp_path / "run", n_batches=2)
+    organize_run(run, options={"n_iterations": np.int64(3), "refine": "latest", "alpha": 0})
+    assert organize_run(run).n_reused == 2
+    spelled = {"beta": {"query": 1, "key": 1.0, "head": np.float32(1)}, "engine": hb.CpuEngine(threads=1)}
+    assert organize_run(run, options=spelled, k=np.int32(400)).n_reused == 2
+    run.save_result({"options": {"n_iterations": 3}, "k": 400, "network_k": 100}, "asked", batch=0)
+    assert organize_run(run).n_reused == 2
+    newer = {"options": {"n_iterations": 3, "spell": 1}, "k": 400, "network_k": 100}
+    run.save_result(newer, "asked", batch=0)
+    assert organize_run(run).n_reused == 1
+
+
+def test_results_are_not_read_back(tmp_path, monkeypatch):
+    run = stored(tmp_path / "run", n_batches=2)
+    monkeypatch.setattr(Run, "load_result", lambda *_, **__: pytest.fail("read back"))
+    found = organize_run(run)
+    assert found.consensus.n_batches == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"options": {"iterations": 3}}, r"options must be among .*n_iterations.*; found 'iterations'"),
+        ({"options": {"engine": "abacus"}}, "engine"),
+        ({"k": 0}, "k must be a whole number from 1; found 0"),
+        ({"content": 3}, "content must be one that the run holds, probabilities; found 3. Choose"),
+        ({"content": "logits"}, "content must be one that the run holds, probabilities; found 'logits'"),
+        ({"stream": 3}, "stream must be one of self; found 3. Choose"),
+        ({"stream": ""}, "stream must be one of self; found ''"),
+        ({"on_progress": 3}, "on_progress must be a function; found 3"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_any_work(asked, message, tmp_path):
+    run = stored(tmp_path / "run", n_batches=1)
+    with pytest.raises(SettingError, match=message) as caught:
+        organize_run(run, **asked)
+    assert "\n" not in str(caught.value)
+    assert run.results() == ()
+
+
+@pytest.mark.parametrize("run", [None, "run.zarr", 3, []])
+def test_what_is_no_run_is_refused(run):
+    with pytest.raises(SettingError, match=r"run must be a Run; found .*Open it with haarbor\.open_run"):
+        organize_run(run)

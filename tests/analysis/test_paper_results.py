@@ -153,8 +153,22 @@ def test_progress_names_the_work(tmp_path):
         ({"heads": [6]}, "found 6"),
         ({"heads": []}, "heads must be different ones, at least one"),
         ({"heads": ["0.1", 1]}, "heads must be different ones"),
-        ({"name": " "}, "name must have letters"),
-        ({"control_seeds": -1}, "control_seeds must be at least 0"),
+        ({"heads": [True]}, "heads must be written layer.head, .*; found True"),
+        ({"heads": [None]}, "found None"),
+        ({"heads": [0.0]}, "found 0.0"),
+        ({"heads": "0.1"}, "heads must be a list of heads; found '0.1'"),
+        ({"heads": 3}, "heads must be a list of heads; found 3"),
+        ({"name": " "}, "name must be a text with letters; found ' '"),
+        ({"name": 3}, "name must be a text with letters; found 3"),
+        ({"control_seeds": -1}, "control_seeds must be a whole number from 0; found -1"),
+        ({"control_seeds": None}, "control_seeds must be a whole number from 0; found None"),
+        ({"control_batches": 0.5}, "control_batches must be a whole number from 1; found 0.5"),
+        ({"content": 3}, "content must be one that the run holds, logits; found 3"),
+        ({"stream": 3}, "stream must be one of self; found 3"),
+        ({"batch": "0"}, "batch must be a complete one, 0, 1; found '0'"),
+        ({"batch": False}, "batch must be a complete one, 0, 1; found False"),
+        ({"options": 3}, "options must be a mapping"),
+        ({"on_progress": 3}, "on_progress must be a function"),
     ],
 )
 def test_what_is_not_there_is_refused_before_any_work(options, message, tmp_path):
@@ -162,6 +176,21 @@ def test_what_is_not_there_is_refused_before_any_work(options, message, tmp_path
     with pytest.raises(hb.SettingError, match=message):
         paper_results(run, **options)
     assert run.results() == ()
+
+
+@pytest.mark.parametrize("run", [None, "run.zarr", 3])
+def test_what_is_no_run_is_refused(run):
+    with pytest.raises(hb.SettingError, match=r"run must be a Run; found .* Open it with haarbor\.open_run"):
+        paper_results(run)
+
+
+def test_a_run_keeps_the_numbers_of_functions_it_was_organised_with(tmp_path):
+    run = paper_run("open", tmp_path / "run.zarr")
+    organize_run(run, k=7, network_k=9, options={"n_iterations": 1})
+    found = paper_results(run, control_seeds=0)
+    assert found.head_entropies[0].k == 7
+    assert found.network_entropies[0].k == 9
+    assert found.settings.n_iterations == 1
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

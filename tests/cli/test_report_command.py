@@ -1,6 +1,9 @@
 """report, as a user types it."""
 
 import json
+import os
+import shutil
+import stat
 import subprocess
 import sys
 
@@ -8,6 +11,7 @@ import numpy as np
 import pytest
 
 from haarbor.store import import_arrays, open_run
+from tests.analysis.damage import EVERY, result_folder
 from tests.report.runs import network_tensors
 
 
@@ -27,6 +31,7 @@ def folder(tmp_path_factory):
         mask="causal",
         model="small",
     )
+    os.mkfifo(folder / "pipe")
     return folder
 
 
@@ -36,8 +41,8 @@ def test_a_run_is_organised_where_needed_and_reported_the_same_twice(folder):
     assert "organising small" in done.stderr
     assert done.stdout.startswith("report.html: small, ")
     first = (folder / "report.html").read_bytes()
-    organised = open_run(folder / "run.zarr").load_result("asked", batch=0)
-    assert organised["options"] == {"n_iterations": 3, "refine": "latest", "initial": "cosine"}
+    organised = open_run(folder / "run.zarr").load_result("organization", batch=0).settings
+    assert (organised.n_iterations, organised.refine, organised.initial) == (3, "latest", "cosine")
     again = haarbor("report", "run.zarr", "-o", "again.html", "--json", cwd=folder)
     assert again.returncode == 0
     assert again.stderr == ""
@@ -61,7 +66,8 @@ def test_the_options_a_run_was_organised_with_are_kept(tmp_path):
     organize_run(run, options={"n_iterations": 1, "initial": "gaussian"})
     run.delete_result("consensus")
     assert haarbor("report", "run.zarr", cwd=tmp_path).returncode == 0
-    assert run.load_result("asked", batch=1)["options"] == {"n_iterations": 1, "initial": "gaussian"}
+    kept = run.load_result("organization", batch=1).settings
+    assert (kept.n_iterations, kept.initial) == (1, "gaussian")
     assert np.isfinite(run.load_result("consensus").affinity).all()
 
 
@@ -71,6 +77,11 @@ def test_the_options_a_run_was_organised_with_are_kept(tmp_path):
         (("nothing.zarr",), 1, "must be a Haarbor run; there is nothing there"),
         (("run.zarr", "--content", "logits"), 1, "content must be one that the run holds"),
         (("run.zarr", "-o", "no/such/report.html"), 2, "the folder no/such does not exist"),
+        (("run.zarr", "-o", "run.zarr"), 1, "the report must be written to a file; run.zarr is a folder"),
+        (("run.zarr", "-o", ""), 2, "must name something; it is empty"),
+        (("run.zarr", "-o", "pipe"), 1, "pipe is a device, a pipe or a socket"),
+        (("run.zarr", "-o", "/proc/self/fd/1"), 1, "/proc/self/fd/1 is an open stream"),
+        (("run.zarr", "-o", "n" * 300), 1, "File name too long. Choose a shorter name"),
         (("run.zarr", "run.zarr", "run.zarr"), 2, "of one run or of two; found 3"),
         (("run.zarr", "--batches", "0"), 2, "--batches"),
         ((), 2, ""),
@@ -79,5 +90,23 @@ def test_the_options_a_run_was_organised_with_are_kept(tmp_path):
 def test_wrong_words_are_told_in_one_line(folder, words, code, message):
     done = haarbor("report", *words, cwd=folder)
     assert done.returncode == code
+    assert stat.S_ISFIFO((folder / "pipe").stat().st_mode)
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+    assert not list(folder.glob(".*"))
+
+
+def test_damaged_results_are_made_again_and_said_in_one_line(folder, tmp_path):
+    haarbor("report", "run.zarr", cwd=folder)
+    copy = shutil.copytree(folder / "run.zarr", tmp_path / "run.zarr")
+    EVERY["array flipped"](result_folder(copy, "organization", 0))
+    EVERY["description cut"](result_folder(copy, "head-entropy", 1))
+    EVERY["chunk deleted"](result_folder(copy, "consensus"))
+    done = haarbor("report", "run.zarr", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "damaged" in line]
+    assert line == (
+        "haarbor: results kept in a run must be whole; found damaged, and made again: consensus of all "
+        "batches, organization of batch 0, head-entropy of batch 1. Check the disk."
+    )
+    assert (tmp_path / "report.html").read_bytes() == (folder / "report.html").read_bytes()

@@ -24,6 +24,7 @@ from haarbor.store import (
     save_organization,
     save_ranking_stability,
 )
+from haarbor.store.batch_marker import digest_of
 from haarbor.store.result_types import _BY_CLASS, _BY_NAME
 from haarbor.store.result_values import restored_value, stored_value
 from tests.samples import CHAINED, HALVES, causal_probabilities, random_tree
@@ -302,3 +303,63 @@ def test_results_that_are_asked_for_wrongly(run):
     run.save_result({"not": "an organisation"}, "organization", batch=0)
     with pytest.raises(StoreError, match="the result must be a Organization; found dict"):
         load_organization(run, 0)
+
+
+def test_what_became_of_a_result_is_told_without_an_error(run, place):
+    run.save_result({"a": np.arange(30)}, "x", batch=0)
+    kept = run.kept_result("x", batch=0)
+    assert (kept.state, kept.value["a"].size, kept.reason) == ("whole", 30, "")
+    assert run.kept_result("y", batch=0).state == "absent"
+    run.save_result(1, "z", batch=(0, 1))
+    assert run.kept_result("z").state == "outdated"
+    assert run.kept_result("z").value is None
+    folder = place / "results/decoder/probabilities/batch-00000/x"
+    (folder / "a" / ".DS_Store").write_bytes(b"Bud1")
+    assert run.has_result("x", batch=0)
+    (folder / "a" / "c.0").write_bytes(b"?")
+    kept = run.kept_result("x", batch=0)
+    assert (kept.state, kept.value) == ("damaged", None)
+    assert "Make it again" in kept.reason
+    with pytest.raises(StoreError, match="batch 9 is not there"):
+        run.kept_result("x", batch=9)
+
+
+def test_a_disk_that_fails_is_no_damage(run, monkeypatch):
+    from haarbor.store.local_keys import LocalKeys
+
+    run.save_result({"a": np.arange(30)}, "x", batch=0)
+    tail = LocalKeys.tail
+
+    def failing(self, key, n_bytes):
+        if key.endswith("x/a/c.0"):
+            error = StoreError("reading failed: Input/output error.")
+            error.errno = 5
+            raise error
+        return tail(self, key, n_bytes)
+
+    monkeypatch.setattr(LocalKeys, "tail", failing)
+    with pytest.raises(StoreError, match="Input/output error"):
+        run.kept_result("x", batch=0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "HeadEntropy", "version": "new", "fields": {}},
+        {"type": "HeadEntropy", "version": 1, "fields": []},
+        {"mapping": 3},
+        {"tree": "nowhere"},
+        {"float": "many"},
+    ],
+    ids=str,
+)
+def test_values_that_are_not_what_was_written_are_damage(value, run, place):
+    run.save_result(1, "x", batch=0)
+    path = place / "results/decoder/probabilities/batch-00000/x/zarr.json"
+    document = json.loads(path.read_text())
+    attributes = document["attributes"]
+    del attributes["digest"]
+    attributes["value"] = value
+    attributes["digest"] = digest_of(attributes)
+    path.write_text(json.dumps(document))
+    assert run.kept_result("x", batch=0).state == "damaged"

@@ -8,22 +8,27 @@ from typing import Any
 
 import numpy as np
 
+from haarbor.analysis.chosen_parts import (
+    checked_batch,
+    checked_function,
+    chosen_parts,
+    is_whole_number,
+    usual_content,
+)
 from haarbor.analysis.coherence_controls import CoherenceControls, coherence_controls
 from haarbor.analysis.organize_run import RunAnalysis, organize_run
 from haarbor.analysis.paper_results import PAPER_BATCHES, PaperResults, SoftmaxExample
+from haarbor.analysis.question import question_before
 from haarbor.analysis.telling_heads import organisation_gain, telling_heads
 from haarbor.analysis.valid_tokens import ValidTokens, valid_tokens
 from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
-from haarbor.errors import SettingError
+from haarbor.errors import DataError, SettingError
 from haarbor.questionnaire import Organization, organize
 from haarbor.spectral import diffusion_map
 from haarbor.store import Run
 from haarbor.wavelets import sorted_coefficients
 
-__all__ = ["ORGANIZE_OPTIONS", "paper_results"]
-
-ORGANIZE_OPTIONS: Mapping[str, Any] = {"n_iterations": 3, "refine": "latest", "initial": "cosine"}
-"""What a run is organised with that was not organised before, as by ``haarbor organize``."""
+__all__ = ["paper_results"]
 
 _AXES = ("query", "key", "head")
 Progress = Callable[[str, int, int], None]
@@ -59,8 +64,8 @@ def paper_results(
         Heads whose matrices are shown, as "layer.head" or by index; if not given, those that gain
         most by being organised, one from each third of the depth.
     options : mapping, optional
-        Options of :func:`haarbor.organize`; if not given, those the run was organised with, or
-        `ORGANIZE_OPTIONS` if it was not.
+        Options of :func:`haarbor.organize`; if not given, those the run was organised with, or the
+        usual ones if it was not.
     control_seeds : int, default 5
         How often each random control is made; 0 for none.
     control_batches : int, default 1
@@ -78,31 +83,26 @@ def paper_results(
     DataError
         If the run has no complete batch.
     """
-    if name is not None and not name.strip():
-        raise SettingError("a network's name must have letters; found none.")
-    if control_seeds < 0 or control_batches < 1:
+    chosen = chosen_parts(run, usual_content(run, content), stream)
+    if name is not None and (not isinstance(name, str) or not name.strip()):
         raise SettingError(
-            "control_seeds must be at least 0 and control_batches at least 1; "
-            f"found {control_seeds} and {control_batches}."
+            f"a network's name must be a text with letters; found {name!r}. Give it one, or leave it out."
         )
-    chosen = {
-        "content": content or ("probabilities" if "probabilities" in run.contents else run.contents[0]),
-        "stream": stream or run.streams[0],
-    }
-    if chosen["content"] not in run.contents:
-        raise SettingError(
-            f"content must be one that the run holds, {' or '.join(run.contents)}; found {content!r}."
-        )
+    _require_count("control_seeds", control_seeds, 0)
+    _require_count("control_batches", control_batches, 1)
+    checked_function("on_progress", on_progress)
     told = on_progress or (lambda _what, _done, _total: None)
     gathering = _Gathering(run, chosen, told)
-    shown = gathering.checked_batch(batch)
+    if not run.batches:
+        raise DataError("the run must have at least one complete batch; it has none. Capture again.")
+    shown = run.batches[0] if batch is None else checked_batch(run, batch)
     picked = None if heads is None else gathering.checked_heads(heads)
+    asked: Any = question_before(run, chosen).to_result() if options is None else {"options": options}
     found = organize_run(
         run,
-        options=options if options is not None else gathering.options_before(),
+        **asked,
         on_progress=lambda done, total: told("organising", done, total),
-        content=chosen["content"],
-        stream=chosen["stream"],
+        **chosen,
     )
     return gathering.results(
         found, shown, picked, name=name, control_seeds=control_seeds, control_batches=control_batches
@@ -113,46 +113,32 @@ class _Gathering:
     """One run, one content and one stream of it."""
 
     def __init__(self, run: Run, chosen: Mapping[str, str], told: Progress) -> None:
-        if chosen["stream"] not in run.streams:
-            raise SettingError(f"stream must be one of {run.streams}; found {chosen['stream']!r}.")
         self.run, self.chosen, self.told = run, dict(chosen), told
         sizes = run.plan.stream(chosen["stream"])
         self.head_layers: IntArray = frozen(np.repeat(np.arange(sizes.n_layers), sizes.n_heads))
         self.names = [f"{layer}.{head}" for layer in range(sizes.n_layers) for head in range(sizes.n_heads)]
 
-    def checked_batch(self, batch: int | None) -> int:
-        there = self.run.batches
-        if batch is None:
-            return there[0] if there else 0
-        if batch not in there:
-            raise SettingError(
-                f"batch must be a complete one, {', '.join(map(str, there)) or 'of which there is none'}; "
-                f"found {batch}."
-            )
-        return int(batch)
-
     def checked_heads(self, heads: Sequence[str | int]) -> tuple[int, ...]:
+        if isinstance(heads, str) or not isinstance(heads, Sequence | np.ndarray):
+            raise SettingError(
+                f'heads must be a list of heads; found {heads!r}. Write them as ["{self.names[0]}"].'
+            )
         found = []
         for head in heads:
             if isinstance(head, str) and head in self.names:
                 found.append(self.names.index(head))
-            elif not isinstance(head, str | bool) and 0 <= head < len(self.names):
+            elif is_whole_number(head) and 0 <= int(head) < len(self.names):
                 found.append(int(head))
             else:
                 raise SettingError(
                     f"heads must be written layer.head, from {self.names[0]} to {self.names[-1]}; "
-                    f"found {head!r}."
+                    f"found {head!r}. Choose among these."
                 )
         if not found or len(set(found)) < len(found):
-            raise SettingError(f"heads must be different ones, at least one; found {list(heads)}.")
+            raise SettingError(
+                f"heads must be different ones, at least one; found {list(heads)}. Name each once."
+            )
         return tuple(found)
-
-    def options_before(self) -> Mapping[str, Any]:
-        first = self.checked_batch(None)
-        if not self.run.has_result("asked", batch=first, **self.chosen):
-            return ORGANIZE_OPTIONS
-        options: Mapping[str, Any] = self.run.load_result("asked", batch=first, **self.chosen)["options"]
-        return options
 
     def results(
         self,
@@ -247,6 +233,11 @@ class _Gathering:
             logits, ("query", "key"), alpha=1.0, beta=0.0, n_iterations=10, mask=mask, content="logits"
         )
         return (SoftmaxExample(head=shown[0], logits=_small(logits, tokens.mask), trees=dict(org.trees)),)
+
+
+def _require_count(name: str, value: Any, least: int) -> None:
+    if not is_whole_number(value) or value < least:
+        raise SettingError(f"{name} must be a whole number from {least}; found {value!r}. Pass such a one.")
 
 
 def _small(values: FloatArray, mask: BoolArray) -> FloatArray:

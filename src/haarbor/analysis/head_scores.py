@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from haarbor.analysis.chosen_parts import chosen_parts, is_whole_number
+from haarbor.analysis.damaged_results import readable_result
 from haarbor.analysis.head_score import HeadScore, ScoreWords
 from haarbor.analysis.softmax_scores import regularity_scores, softmax_scores
 from haarbor.array_types import FloatArray
-from haarbor.errors import DataError
+from haarbor.errors import DataError, SettingError
 from haarbor.store import Run
 
 __all__ = ["head_scores"]
@@ -42,8 +44,18 @@ def head_scores(
     ------
     DataError
         If there are none.
+    StoreError
+        If those of the organised run are damaged.
+
+    Warns
+    -----
+    ResultWarning
+        If a result of ``haarbor invariance`` is damaged; it is left out.
     """
-    chosen = {"content": content or run.contents[0], "stream": stream or run.streams[0]}
+    chosen = chosen_parts(run, content, stream)
+    # Whether it is there its marker tells: a list of all batches would be made for each of them.
+    if batch is not None and not is_whole_number(batch):
+        raise SettingError(f"batch must be a whole number; found {batch!r}. Choose one of run.batches.")
     found: list[HeadScore] = []
     for source in _SOURCES:
         found += source(run, batch, chosen)
@@ -122,9 +134,9 @@ _ISOLATION = ScoreWords(
 
 def _entropies(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
     batches = run.batches if batch is None else (batch,)
-    if not batches or not all(run.has_result("head-entropy", batch=index, **chosen) for index in batches):
+    each = [readable_result(run, "head-entropy", batch=index, **chosen) for index in batches]
+    if not each or any(entropy is None for entropy in each):
         return []
-    each = [run.load_result("head-entropy", batch=index, **chosen) for index in batches]
     return [
         words.score(np.mean([getattr(entropy, name) for entropy in each], axis=0))
         for name, words in _ENTROPIES.items()
@@ -132,18 +144,20 @@ def _entropies(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[H
 
 
 def _stability(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
-    if batch is not None or not run.has_result("ranking-stability", **chosen):
+    if batch is not None:
         return []
-    stability = run.load_result("ranking-stability", **chosen)
-    if stability.n_batches < 2:
+    stability = readable_result(run, "ranking-stability", batch=None, **chosen)
+    if stability is None or stability.n_batches < 2:
         return []
     return [_TOP.score(stability.top_counts), _BOTTOM.score(stability.bottom_counts)]
 
 
 def _isolation(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
-    if batch is not None or not run.has_result("consensus", **chosen):
+    if batch is not None:
         return []
-    consensus = run.load_result("consensus", **chosen)
+    consensus = readable_result(run, "consensus", batch=None, **chosen)
+    if consensus is None:
+        return []
     distances: FloatArray = np.array(consensus.distances, dtype=np.float64) / consensus.n_batches
     if distances.shape[0] < 2:
         return []

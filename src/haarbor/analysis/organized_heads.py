@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from haarbor.analysis.chosen_parts import checked_batch, chosen_parts
+from haarbor.analysis.damaged_results import tell_remade, whole_result
 from haarbor.analysis.head_trees import HeadSettings, head_trees
 from haarbor.analysis.valid_tokens import ValidTokens, valid_tokens
 from haarbor.errors import SettingError
@@ -25,15 +28,13 @@ class OrganizedHeads:
 
 def require_logits(run: Run, batch: int, stream: str | None) -> None:
     """Raise unless the run has logits of this batch and stream."""
+    chosen_parts(run, None, stream)
     if "logits" not in run.contents:
         raise SettingError(
             f"the run must hold logits, the scores before the softmax; it holds {', '.join(run.contents)}. "
             "Capture it again with haarbor capture --logits."
         )
-    if stream is not None and stream not in run.streams:
-        raise SettingError(f"stream must be one of {run.streams}; found {stream!r}.")
-    if batch not in run.batches:
-        raise SettingError(f"batch must be a complete one, {run.batches}; found {batch}.")
+    checked_batch(run, batch)
 
 
 def organized_heads(
@@ -68,13 +69,15 @@ def organized_heads(
     require_logits(run, batch, stream)
     chosen = stream or run.streams[0]
     tokens = valid_tokens(run.tensor(batch, content="logits", stream=chosen), run.mask(batch, chosen))
-    if run.has_result("head-trees", batch=batch, content="logits", stream=chosen):
-        kept = run.load_result("head-trees", batch=batch, content="logits", stream=chosen)
-        if isinstance(kept, HeadTrees) and kept.settings == settings:
-            if on_progress is not None:
-                on_progress(kept.heads.size, kept.heads.size)
-            return OrganizedHeads(tokens=tokens, trees=kept, stream=chosen)
+    place: Any = {"batch": batch, "content": "logits", "stream": chosen}
+    damaged: list[str] = []
+    kept = whole_result(run, "head-trees", HeadTrees, damaged, **place)
+    if kept is not None and kept.settings == settings:
+        if on_progress is not None:
+            on_progress(kept.heads.size, kept.heads.size)
+        return OrganizedHeads(tokens=tokens, trees=kept, stream=chosen)
     mask = None if tokens.mask.all() else tokens.mask
     trees = head_trees(tokens.tensor, mask=mask, settings=settings, on_progress=on_progress)
-    run.save_result(trees, "head-trees", batch=batch, content="logits", stream=chosen)
+    run.save_result(trees, "head-trees", **place)
+    tell_remade(damaged)
     return OrganizedHeads(tokens=tokens, trees=trees, stream=chosen)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from haarbor.analysis.damaged_results import tell_remade, whole_result
 from haarbor.analysis.head_trees import HeadSettings
 from haarbor.analysis.organized_heads import OrganizedHeads, organized_heads
 from haarbor.analysis.over_heads import over_heads
@@ -61,18 +63,20 @@ def run_invariance(
 
     Notes
     -----
-    What an earlier call with the same settings has kept is not done again.
+    What an earlier call with the same settings has kept is not done again, unless it was damaged since;
+    then a ResultWarning says so.
     """
     organized = organized_heads(
         run, batch, stream=stream, settings=settings, on_progress=_half(on_progress, 0)
     )
-    place = {"batch": batch, "content": "logits", "stream": organized.stream}
-    if run.has_result("softmax-invariance", **place):  # type: ignore[arg-type]
-        kept = run.load_result("softmax-invariance", **place)  # type: ignore[arg-type]
-        if isinstance(kept, RunInvariance) and (kept.settings, kept.seed) == (settings, seed):
-            return kept, organized.trees
+    place: Any = {"batch": batch, "content": "logits", "stream": organized.stream}
+    damaged: list[str] = []
+    kept = whole_result(run, "softmax-invariance", RunInvariance, damaged, **place)
+    if kept is not None and (kept.settings, kept.seed) == (settings, seed):
+        return kept, organized.trees
     found = _measured(run, organized, batch, settings, seed, _half(on_progress, 1))
-    run.save_result(found, "softmax-invariance", **place)  # type: ignore[arg-type]
+    run.save_result(found, "softmax-invariance", **place)
+    tell_remade(damaged)
     return found, organized.trees
 
 

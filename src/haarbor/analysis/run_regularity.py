@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from haarbor.analysis.control_trees import halved_tree
+from haarbor.analysis.damaged_results import tell_remade, whole_result
 from haarbor.analysis.head_trees import HeadSettings
 from haarbor.analysis.organized_heads import organized_heads
 from haarbor.analysis.over_heads import over_heads
@@ -46,14 +48,15 @@ def run_regularity(
     Returns
     -------
     RunRegularity
-        What an earlier call with the same settings has kept is not made again.
+        What an earlier call with the same settings has kept is not made again, unless it was damaged
+        since; then a ResultWarning says so.
     """
     organized = organized_heads(run, batch, stream=stream, settings=settings)
-    place = {"batch": batch, "content": "logits", "stream": organized.stream}
-    if run.has_result("holder-exponents", **place):  # type: ignore[arg-type]
-        kept = run.load_result("holder-exponents", **place)  # type: ignore[arg-type]
-        if isinstance(kept, RunRegularity) and (kept.settings, kept.seed) == (settings, seed):
-            return kept
+    place: Any = {"batch": batch, "content": "logits", "stream": organized.stream}
+    damaged: list[str] = []
+    kept = whole_result(run, "holder-exponents", RunRegularity, damaged, **place)
+    if isinstance(kept, RunRegularity) and (kept.settings, kept.seed) == (settings, seed):
+        return kept
     filled = organized.tokens.filled("logits")
     plain = tuple(halved_tree(n) for n in filled.shape[:2])
 
@@ -90,5 +93,6 @@ def run_regularity(
         settings=settings,
         seed=seed,
     )
-    run.save_result(found, "holder-exponents", **place)  # type: ignore[arg-type]
+    run.save_result(found, "holder-exponents", **place)
+    tell_remade(damaged)
     return found

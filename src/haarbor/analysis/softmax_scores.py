@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from haarbor.analysis.damaged_results import damaged_name
 from haarbor.analysis.head_score import HeadScore, ScoreWords
 from haarbor.array_types import FloatArray
+from haarbor.errors import ResultWarning
 from haarbor.store import Run
 
-__all__ = ["measured_batches", "regularity_scores", "softmax_scores"]
+__all__ = ["measured", "regularity_scores", "softmax_scores"]
 
 _FIGURES: Mapping[str, ScoreWords] = {
     "invariance": ScoreWords(
@@ -70,13 +73,30 @@ _HOLDER_GAIN = ScoreWords(
 )
 
 
-def measured_batches(run: Run, name: str, stream: str) -> tuple[int, ...]:
-    """Batches with a result of the logits called `name`."""
+def measured(run: Run, name: str, stream: str, batch: int | None = None) -> Iterator[tuple[int, Any]]:
+    """Batches with a result of the logits called `name`, and the result; damaged ones are told and left out.
+
+    Parameters
+    ----------
+    run : Run
+    name : str
+    stream : str
+    batch : int, optional
+        The only one to look at; all if not given.
+    """
     if "logits" not in run.contents:
-        return ()
-    return tuple(
-        batch for batch in run.batches if run.has_result(name, batch=batch, content="logits", stream=stream)
-    )
+        return
+    for index in run.batches if batch is None else (batch,):
+        kept = run.kept_result(name, batch=index, content="logits", stream=stream)
+        if kept.state == "damaged":
+            warnings.warn(
+                f"results kept in a run must be whole; {damaged_name(name, index)} is damaged and left out. "
+                f"Make it again with haarbor invariance RUN --batch {index}.",
+                ResultWarning,
+                stacklevel=2,
+            )
+        elif kept.state == "whole":
+            yield index, kept.value
 
 
 def softmax_scores(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
@@ -100,12 +120,7 @@ def regularity_scores(run: Run, batch: int | None, chosen: Mapping[str, Any]) ->
 
 
 def _results(run: Run, name: str, batch: int | None, chosen: Mapping[str, Any]) -> list[Any]:
-    batches = measured_batches(run, name, chosen["stream"])
-    if batch is not None:
-        batches = tuple(index for index in batches if index == batch)
-    return [
-        run.load_result(name, batch=index, content="logits", stream=chosen["stream"]) for index in batches
-    ]
+    return [found for _, found in measured(run, name, chosen["stream"], batch)]
 
 
 def _mean(columns: list[FloatArray]) -> FloatArray:

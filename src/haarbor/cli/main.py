@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import sys
+import warnings
+from typing import Any
 
 from haarbor.cli.interruption import EXIT_CODE as INTERRUPTED
 from haarbor.cli.interruption import Interruption
 from haarbor.cli.standard_streams import abandon_output, is_of_output, output_failure, prepare_streams
+from haarbor.errors import HaarborWarning
+from haarbor.printable import printable
 
 __all__ = ["main"]
 
@@ -37,7 +41,9 @@ def _exit_code(interruption: Interruption) -> int:
         # The first thing that takes time; it may be interrupted and may fail as the commands do.
         from haarbor.cli.app import app
 
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _tell_warning
+            app()
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else int(left.code is not None)
     except KeyboardInterrupt:
@@ -56,6 +62,14 @@ def _exit_code(interruption: Interruption) -> int:
         _tell(line)
         return 1
     return 0
+
+
+def _tell_warning(message: Warning | str, category: type[Warning], *place: Any, **_options: Any) -> None:
+    """A warning of Haarbor in one line, without the place in the code that gave it."""
+    if issubclass(category, HaarborWarning):
+        _tell(printable(message))
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, *place[:2]))
 
 
 def _with_output(code: int) -> int:

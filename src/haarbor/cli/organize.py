@@ -77,6 +77,7 @@ def _summary(run: Run, found: RunAnalysis) -> dict[str, Any]:
         "n_heads": int(raw.size),
         "n_batches": len(found.batches),
         "batches_reused": found.n_reused,
+        "results_remade": list(found.remade),
         "highest_entropy": [{"head": labels[i], "entropy": float(raw[i])} for i in order[:5]],
         "lowest_entropy": [{"head": labels[i], "entropy": float(raw[i])} for i in order[::-1][:5]],
         "closest_heads": [[labels[i], labels[j]] for i, j in closest],

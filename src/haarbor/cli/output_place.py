@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 import typer
 
 from haarbor.errors import SettingError
+from haarbor.whole_file import file_place
 
 __all__ = ["require_file_place", "require_folder_place", "require_open_folder"]
 
@@ -20,26 +22,19 @@ def require_folder_place(option: str, folder: Path) -> None:
             nearest = nearest.parent
         require_open_folder(nearest)
     except OSError as error:
+        reason = error.strerror or error
         raise SettingError(
-            f"{option} must be a folder that can be written; {folder}: {_reason(error)}. Choose another."
+            f"{option} must be a folder that can be written; {folder}: {reason}. Choose another."
         ) from None
 
 
-def require_file_place(option: str, file: Path) -> None:
-    """Raise unless `file` can be written, or written over."""
-    try:
-        # What replaces a file would replace a device or a pipe just as well.
-        if _is_there(file) and not file.is_file():
-            what = "a folder" if file.is_dir() else "no plain file"
-            raise SettingError(f"{option} must be a file; {file} is {what}. Choose another.")
-        folder = file.parent
-        if not _is_there(folder):
-            raise typer.BadParameter(f"the folder {folder} does not exist.", param_hint=option)
-        require_open_folder(folder)
-    except OSError as error:
-        raise SettingError(
-            f"{option} must be a file that can be written; {file}: {_reason(error)}. Choose another."
-        ) from None
+def require_file_place(option: str, file: Path, what: str) -> None:
+    """Raise unless `file` can be written, or written over; `what` it will be is for the message."""
+    with contextlib.suppress(OSError):
+        # Whatever else is wrong with the folder is told of the file.
+        if not _is_there(file.parent):
+            raise typer.BadParameter(f"the folder {file.parent} does not exist.", param_hint=option)
+    file_place(file, what)
 
 
 def _is_there(path: Path) -> bool:
@@ -47,6 +42,8 @@ def _is_there(path: Path) -> bool:
     try:
         path.stat()
     except FileNotFoundError:
+        if path.is_symlink():
+            raise FileNotFoundError(0, f"{path} is a link to nothing") from None
         return False
     return True
 
@@ -54,11 +51,7 @@ def _is_there(path: Path) -> bool:
 def require_open_folder(folder: Path) -> None:
     """Raise an OSError that says why unless files can be made in `folder`."""
     if not folder.is_dir():
-        raise NotADirectoryError(0, f"{folder.name} is a file")
+        raise NotADirectoryError(0, f"{folder} is no folder")
     effective = os.access in os.supports_effective_ids
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
         raise PermissionError(0, f"{folder} is read-only")
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)

@@ -58,11 +58,11 @@ def report(
 
     if len(runs) > 2:
         raise typer.BadParameter(f"a report is of one run or of two; found {len(runs)}.", param_hint="RUNS")
-    require_file_place("--out", Path(out))
+    require_file_place("--out", Path(out), "the report")
     opened = [open_run(place) for place in runs]
     chosen = [chosen_parts(run, content, stream) for run in opened]
     require_library("plotly.offline", user="a report", extra="report")
-    _organise_where_needed(list(zip(opened, chosen, strict=True)))
+    _organise_where_needed(list(zip(opened, chosen, strict=True)), batches)
     n_bytes = write_report(opened, out, content=content, stream=stream, n_batches=batches)
     summary: dict[str, Any] = {
         "report": out,
@@ -77,17 +77,17 @@ def report(
         typer.echo(printable(f"{out}: {models}, {n_bytes / 1e6:.1f} MB. Open it in a browser."))
 
 
-def _organise_where_needed(runs: list[tuple[Run, dict[str, Any]]]) -> None:
+def _organise_where_needed(runs: list[tuple[Run, dict[str, Any]]], n_shown: int) -> None:
     from haarbor.analysis import organize_run
     from haarbor.cli.progress import shown_progress
     from haarbor.cli.run_checks import require_batches, require_writable
-    from haarbor.report import is_organised, options_before
+    from haarbor.report import asked_before, is_organised
 
     for run, _ in runs:
         require_batches(run)
-    needed = [(run, chosen) for run, chosen in runs if not is_organised(run, chosen)]
+    needed = [(run, chosen) for run, chosen in runs if not is_organised(run, chosen, n_shown)]
     for run, _ in needed:
         require_writable(run)
     for run, chosen in needed:
         with shown_progress(f"organising {run.model}", run.n_batches) as advance:
-            organize_run(run, options=options_before(run, chosen), on_progress=advance, **chosen)
+            organize_run(run, **asked_before(run, chosen), on_progress=advance, **chosen)

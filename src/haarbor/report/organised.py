@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from haarbor.analysis.gather_results import ORGANIZE_OPTIONS
-from haarbor.errors import SettingError
+from haarbor.analysis.chosen_parts import chosen_parts as analysed_parts
+from haarbor.analysis.chosen_parts import usual_content
+from haarbor.analysis.damaged_results import damaged_name
+from haarbor.analysis.question import question_before
 from haarbor.store import Run
 
-__all__ = ["chosen_parts", "is_organised", "missing_result", "options_before"]
+__all__ = ["asked_before", "chosen_parts", "is_organised", "missing_result"]
 
-_OF_EACH_BATCH = ("organization", "head-entropy", "network-entropy", "asked")
+_OF_EACH_BATCH = ("head-entropy", "network-entropy", "asked")
 _OF_ALL_BATCHES = ("ranking-stability", "consensus")
 
 
@@ -23,34 +25,47 @@ def chosen_parts(run: Run, content: str | None = None, stream: str | None = None
     SettingError
         If the run does not hold what was asked for.
     """
-    usual = "probabilities" if "probabilities" in run.contents else run.contents[0]
-    picked = {"content": content or usual, "stream": stream or run.streams[0]}
-    if picked["content"] not in run.contents:
-        raise SettingError(
-            f"content must be one that the run holds, {' or '.join(run.contents)}; found {content!r}."
-        )
-    if picked["stream"] not in run.streams:
-        raise SettingError(f"stream must be one of {', '.join(run.streams)}; found {stream!r}.")
-    return picked
+    return analysed_parts(run, usual_content(run, content), stream)
 
 
-def missing_result(run: Run, chosen: Mapping[str, Any]) -> str | None:
-    """Name of a result that a page needs and the run has not; None if it has all."""
-    for name in _OF_EACH_BATCH:
-        if not all(run.has_result(name, batch=batch, **chosen) for batch in run.batches):
-            return name
-    return next((name for name in _OF_ALL_BATCHES if not run.has_result(name, **chosen)), None)
+def missing_result(run: Run, chosen: Mapping[str, Any], n_shown: int = 1) -> str | None:
+    """Result that a page needs and the run has not, or has damaged; None if it has all.
+
+    Parameters
+    ----------
+    run : Run
+    chosen : mapping
+        The content and the stream.
+    n_shown : int, default 1
+        How many batches are shown, the first ones. Of these the page needs the trees.
+
+    Returns
+    -------
+    str or None
+        As in "organization of batch 3".
+    """
+    for place, batch in enumerate(run.batches):
+        for name in _OF_EACH_BATCH:
+            if run.kept_result(name, batch=batch, **chosen).state != "whole":
+                return damaged_name(name, batch)
+        # Large: read only where it is shown.
+        if place < n_shown:
+            whole = run.kept_result("organization", batch=batch, **chosen).state == "whole"
+        else:
+            whole = run.has_result("organization", batch=batch, **chosen)
+        if not whole:
+            return damaged_name("organization", batch)
+    for name in _OF_ALL_BATCHES:
+        if run.kept_result(name, **chosen).state != "whole":
+            return damaged_name(name, None)
+    return None
 
 
-def is_organised(run: Run, chosen: Mapping[str, Any]) -> bool:
+def is_organised(run: Run, chosen: Mapping[str, Any], n_shown: int = 1) -> bool:
     """Whether every batch is organised and scored, and all of them together."""
-    return missing_result(run, chosen) is None
+    return missing_result(run, chosen, n_shown) is None
 
 
-def options_before(run: Run, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Options that the run was organised with, or the usual ones if it was not."""
-    for batch in run.batches:
-        if run.has_result("asked", batch=batch, **chosen):
-            options: Mapping[str, Any] = run.load_result("asked", batch=batch, **chosen)["options"]
-            return options
-    return ORGANIZE_OPTIONS
+def asked_before(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of ``organize_run`` that the run was organised with, or the usual ones if it was not."""
+    return question_before(run, chosen).to_result()

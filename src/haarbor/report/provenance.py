@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from haarbor.analysis.question import Question, question_before
 from haarbor.report.run_name import run_name
 from haarbor.store import Run
 
@@ -18,7 +19,7 @@ _OPTION_FLAGS = {"n_iterations": "--iterations", "refine": "--refine", "initial"
 def run_settings(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the run was captured and organised with."""
     plan = run.plan
-    asked = run.load_result("asked", batch=run.batches[0], **chosen)
+    question = question_before(run, chosen)
     organization = run.load_result("organization", batch=run.batches[0], **chosen)
     settings = organization.settings
     organised = {name: getattr(settings, name) for name in settings.__slots__}
@@ -30,7 +31,7 @@ def run_settings(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any]:
             **{name: value for name, value in plan.settings.items() if name != "command"},
         },
         "organised": {name: _words(value) for name, value in organised.items()},
-        "scored": {"functions a head": asked["k"], "functions of the network": asked["network_k"]},
+        "scored": {"functions a head": question.k, "functions of the network": question.network_k},
         "captured with": dict(plan.library_versions),
     }
 
@@ -47,20 +48,19 @@ def commands(
         captured = run.plan.settings.get("command")
         if isinstance(captured, str):
             lines.append(captured)
-        asked = run.load_result("asked", batch=run.batches[0], **picked)
-        known = all(name in _OPTION_FLAGS for name in asked["options"])
-        if known and (asked["k"], asked["network_k"]) == (400, 100):
-            options = [
-                word for name, value in asked["options"].items() for word in (_OPTION_FLAGS[name], str(value))
-            ]
+        question = question_before(run, picked)
+        changed = question.changed_options
+        known = all(name in _OPTION_FLAGS for name in changed)
+        if known and question == Question.asked(changed):
+            options = [word for name, value in changed.items() for word in (_OPTION_FLAGS[name], str(value))]
             lines.append(
                 shlex.join(["haarbor", "organize", run_name(run), *_chosen_flags(run, picked), *options])
             )
         else:
             lines.append(
                 f"haarbor.analysis.organize_run(haarbor.open_run({run_name(run)!r}), "
-                f"content={picked['content']!r}, stream={picked['stream']!r}, options={asked['options']!r}, "
-                f"k={asked['k']}, network_k={asked['network_k']})"
+                f"content={picked['content']!r}, stream={picked['stream']!r}, options={changed!r}, "
+                f"k={question.k}, network_k={question.network_k})"
             )
     names = [run_name(run) for run in runs]
     lines.append(shlex.join(["haarbor", "report", *names, *report_options]))

@@ -54,22 +54,23 @@ def run_payload(run: Run, chosen: Mapping[str, Any], n_batches: int) -> RunPaylo
     DataError
         If the run has no batches, or has not been organised.
     """
-    if not run.batches:
+    batches = run.batches
+    if not batches:
         raise DataError("the run must have at least one complete batch; it has none. Capture again.")
-    lacking = missing_result(run, chosen)
+    lacking = missing_result(run, chosen, n_batches)
     if lacking is not None:
         raise DataError(
-            f"the run must be organised before it is reported; its {lacking} is missing. "
+            f"the run must be organised before it is reported; its {lacking} is missing or damaged. "
             "Run haarbor organize, or call haarbor.analysis.organize_run."
         )
     sizes = run.plan.stream(chosen["stream"])
     scores = head_scores(run, **chosen)
-    each_batch = [{s.name: s for s in head_scores(run, batch=batch, **chosen)} for batch in run.batches]
+    each_batch = [{s.name: s for s in head_scores(run, batch=batch, **chosen)} for batch in batches]
     geometry = head_geometry(run.load_result("consensus", **chosen))
     stability = run.load_result("ranking-stability", **chosen)
     blobs = {f"geometry-{name}": data for name, data in geometry.to_blobs().items()}
     shown = []
-    for place, batch in enumerate(run.batches[:n_batches]):
+    for place, batch in enumerate(batches[:n_batches]):
         found = shown_batch(run, batch, chosen)
         shown.append(found.data)
         blobs |= {f"batch-{place}-{name}": data for name, data in found.blobs.items()}
@@ -83,7 +84,7 @@ def run_payload(run: Run, chosen: Mapping[str, Any], n_batches: int) -> RunPaylo
         "layers": sizes.n_layers,
         "heads_per_layer": sizes.n_heads,
         "head_groups": None if sizes.head_groups is None else list(sizes.head_groups),
-        "batches": list(run.batches),
+        "batches": list(batches),
         "scores": [
             {
                 "name": score.name,

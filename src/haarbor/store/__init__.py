@@ -10,6 +10,7 @@ from haarbor.store.create_run import create_run
 from haarbor.store.damage import Damage
 from haarbor.store.head_tensor import HeadTensor
 from haarbor.store.import_arrays import import_arrays
+from haarbor.store.kept_result import KeptResult
 from haarbor.store.result_store import ResultName
 from haarbor.store.result_types import register_result_type
 from haarbor.store.results_file import load_results_file, save_results_file
@@ -35,6 +36,7 @@ __all__ = [
     "Damage",
     "ErrorBound",
     "HeadTensor",
+    "KeptResult",
     "Labels",
     "ResultName",
     "Run",

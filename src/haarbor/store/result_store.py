@@ -21,6 +21,7 @@ from haarbor.store.chunked_arrays import (
     write_chunk,
 )
 from haarbor.store.failures import storage_failures
+from haarbor.store.kept_result import KeptResult
 from haarbor.store.keys import Keys
 from haarbor.store.layout import METADATA, RESULTS, group_document, name_fits
 from haarbor.store.result_values import restored_value, stored_value
@@ -64,6 +65,7 @@ class ResultStore:
     def __init__(self, keys: Keys, plan: RunPlan) -> None:
         self._keys = keys
         self._plan = plan
+        self._swept = False
 
     def save(self, name: ResultName, value: object, sources: Mapping[str, str]) -> None:
         """Keep a value, made from batches with the digests in `sources`."""
@@ -121,12 +123,35 @@ class ResultStore:
             return False
         return all(self._is_there(name, *expected) for expected in attributes["checksums"].items())
 
+    def kept(self, name: ResultName, sources: Mapping[str, str]) -> KeptResult:
+        """What became of a result, and its value if it is whole and of these `sources`; read once."""
+        try:
+            attributes = self._attributes(name)
+            if attributes is None:
+                return KeptResult(state="absent")
+            if attributes["sources"] != dict(sources):
+                return KeptResult(state="outdated")
+            checksums = attributes["checksums"]
+            value = restored_value(attributes["value"], lambda array: self._read(name, array, checksums))
+        except StoreError as error:
+            # The number of a failure of the disk or the network: the result may be whole all the same.
+            if error.errno is not None:
+                raise
+            return KeptResult(state="damaged", reason=str(error))
+        except Exception as error:  # whatever values raise that are not what was written
+            return KeptResult(
+                state="damaged",
+                reason=f"a result must hold what was written; {name.path} of {self._keys.address}: "
+                f"{type(error).__name__}: {error}. Make it again.",
+            )
+        return KeptResult(state="whole", value=value)
+
     def _is_there(self, name: ResultName, array_name: str, expected: str) -> bool:
         if not expected:
             return True
         # The axes of an array decide the name of its only chunk.
         folder = f"{name.path}/{array_name}"
-        chunks = [chunk for chunk in self._keys.children(folder) if chunk != METADATA]
+        chunks = [name for name in self._keys.children(folder) if name == "c" or name.startswith("c.")]
         return [checksum(self._keys, f"{folder}/{chunk}") for chunk in chunks] == [expected]
 
     def delete(self, name: ResultName) -> None:
@@ -152,7 +177,10 @@ class ResultStore:
         # Not the writer's lock: a run may be organised while it is still being captured.
         lock = self._keys.lock(RESULTS, patience_seconds=_PATIENCE_SECONDS)
         try:
-            self._keys.sweep(RESULTS)
+            # Once: it looks at all results, and whoever saves many would look at them again and again.
+            if not self._swept:
+                self._keys.sweep(RESULTS)
+                self._swept = True
             yield
         finally:
             lock.release()

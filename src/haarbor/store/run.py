@@ -15,6 +15,7 @@ from haarbor.store.chunked_arrays import DamagedChunkError, existing_array, read
 from haarbor.store.damage import Damage, damages
 from haarbor.store.half_precision import from_half
 from haarbor.store.head_tensor import HeadTensor
+from haarbor.store.kept_result import KeptResult
 from haarbor.store.keys import Keys, keys_at
 from haarbor.store.layout import array_path, chunk_key
 from haarbor.store.pictures import read_picture
@@ -291,6 +292,21 @@ class Run:
         except StoreError:
             return False
         return self._results.has(self._named(name, batch, content, stream), sources)
+
+    def kept_result(
+        self,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> KeptResult:
+        """Result with what became of it: whole, absent, made from other batches, or damaged.
+
+        Where :meth:`load_result` raises because of the result, this tells; a batch that is not there
+        or a disk that fails is still a StoreError.
+        """
+        return self._results.kept(self._named(name, batch, content, stream), self._sources(batch))
 
     def delete_result(
         self,

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.analysis import RunInvariance
-from haarbor.analysis.softmax_scores import measured_batches
+from haarbor.analysis.softmax_scores import measured
 from haarbor.array_types import FloatArray
 from haarbor.store import Run
 
@@ -19,14 +18,12 @@ _FORMS = ("exact", "paper", "invariance", "linear")
 
 def invariance_section(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
     """Figures of the first batch that was measured; None where none was."""
-    batches = measured_batches(run, "softmax-invariance", chosen["stream"])
-    if not batches:
+    first = next(measured(run, "softmax-invariance", chosen["stream"]), None)
+    if first is None:
         return None
-    found: RunInvariance = run.load_result(
-        "softmax-invariance", batch=batches[0], content="logits", stream=chosen["stream"]
-    )
+    batch, found = first
     return {
-        "batch": batches[0],
+        "batch": batch,
         "figures": {name: found.figures[name] for name in _FORMS},
         "logit_deviation": found.logit_deviation,
         "medians": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from haarbor.analysis.damaged_results import readable_result
 from haarbor.store import Run
 from haarbor.wavelets import NetworkEntropy
 
@@ -15,11 +16,10 @@ _FIELDS = ("raw", "normalised", "mean_removed", "energy_share", "all_scales", "f
 
 def network_entropy_section(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
     """Entropies of the network on every batch; None where one is missing."""
-    if not all(run.has_result("network-entropy", batch=batch, **chosen) for batch in run.batches):
+    found = [readable_result(run, "network-entropy", batch=batch, **chosen) for batch in run.batches]
+    each: list[NetworkEntropy] = [entropy for entropy in found if entropy is not None]
+    if len(each) < len(found):
         return None
-    each: list[NetworkEntropy] = [
-        run.load_result("network-entropy", batch=batch, **chosen) for batch in run.batches
-    ]
     values = {name: [getattr(entropy, name) for entropy in each] for name in _FIELDS}
     return {
         **values,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from haarbor.analysis.damaged_results import readable_result
 from haarbor.questionnaire import Consensus
 from haarbor.store import Run
 from haarbor.wavelets import RankingStability
@@ -16,10 +17,8 @@ __all__ = ["stability_section"]
 
 def stability_section(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
     """Agreement of the batches; None for a run of one batch."""
-    if not run.has_result("ranking-stability", **chosen):
-        return None
-    stability: RankingStability = run.load_result("ranking-stability", **chosen)
-    if stability.n_batches < 2:
+    stability: RankingStability | None = readable_result(run, "ranking-stability", batch=None, **chosen)
+    if stability is None or stability.n_batches < 2:
         return None
     consensus: Consensus = run.load_result("consensus", **chosen)
     return {
