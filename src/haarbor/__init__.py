@@ -9,8 +9,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from haarbor import datasets
-from haarbor.engines import CpuEngine, L1Engine
 from haarbor.errors import (
     AffinityError,
     AffinityWarning,
@@ -25,68 +23,125 @@ from haarbor.errors import (
     StoreError,
     TreeError,
 )
-from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
-from haarbor.questionnaire import (
-    Consensus,
-    Convergence,
-    Organization,
-    QuestionnaireSettings,
-    consensus,
-    organize,
-)
-from haarbor.spectral import (
-    DiffusionMap,
-    MarkovSpectrum,
-    cosine_affinity,
-    diffusion_map,
-    distance_affinity,
-    gaussian_affinity,
-    markov_spectrum,
-)
-from haarbor.transport import tree_emd
-from haarbor.trees import (
-    PartitionTree,
-    PrunedTree,
-    binary_tree,
-    build_tree,
-    flexible_tree,
-    partition_distance,
-    shared_folders,
-    tree_distances,
-)
-from haarbor.wavelets import (
-    HaarSystem,
-    HeadEntropy,
-    HolderExponent,
-    NetworkEntropy,
-    RankingStability,
-    haar_basis,
-    haar_l1,
-    haar_system,
-    haar_transform,
-    head_entropy,
-    holder_exponent,
-    inverse_haar_transform,
-    network_entropy,
-    ranking_stability,
-    sorted_coefficients,
-)
 
 if TYPE_CHECKING:
+    from haarbor import datasets
     from haarbor.capturing import capture
+    from haarbor.engines import CpuEngine, L1Engine
+    from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning.ablation import ablate
     from haarbor.pruning.pruned_checkpoint import load_pruned
+    from haarbor.questionnaire import (
+        Consensus,
+        Convergence,
+        Organization,
+        QuestionnaireSettings,
+        consensus,
+        organize,
+    )
+    from haarbor.spectral import (
+        DiffusionMap,
+        MarkovSpectrum,
+        cosine_affinity,
+        diffusion_map,
+        distance_affinity,
+        gaussian_affinity,
+        markov_spectrum,
+    )
     from haarbor.store import open_run
+    from haarbor.transport import tree_emd
+    from haarbor.trees import (
+        PartitionTree,
+        PrunedTree,
+        binary_tree,
+        build_tree,
+        flexible_tree,
+        partition_distance,
+        shared_folders,
+        tree_distances,
+    )
+    from haarbor.wavelets import (
+        HaarSystem,
+        HeadEntropy,
+        HolderExponent,
+        NetworkEntropy,
+        RankingStability,
+        haar_basis,
+        haar_l1,
+        haar_system,
+        haar_transform,
+        head_entropy,
+        holder_exponent,
+        inverse_haar_transform,
+        network_entropy,
+        ranking_stability,
+        sorted_coefficients,
+    )
 
 __version__ = "0.1.0"
 
-# Names whose modules load torch or zarr: looked up when they are first used.
+# Names are looked up when they are first used: a quick start, also of the command line, which has to
+# hear of an interrupt before numpy is loaded; and torch and zarr for those alone who need them.
 _LATE = {
+    "Consensus": "haarbor.questionnaire",
+    "Convergence": "haarbor.questionnaire",
+    "CpuEngine": "haarbor.engines",
+    "DiffusionMap": "haarbor.spectral",
+    "HaarSystem": "haarbor.wavelets",
+    "HeadEntropy": "haarbor.wavelets",
+    "HolderExponent": "haarbor.wavelets",
+    "L1Engine": "haarbor.engines",
+    "MarkovSpectrum": "haarbor.spectral",
+    "NetworkEntropy": "haarbor.wavelets",
+    "Organization": "haarbor.questionnaire",
+    "Paraproduct": "haarbor.paraproducts",
+    "PartitionTree": "haarbor.trees",
+    "PrunedTree": "haarbor.trees",
+    "QuestionnaireSettings": "haarbor.questionnaire",
+    "RankingStability": "haarbor.wavelets",
+    "SoftmaxInvariance": "haarbor.paraproducts",
     "ablate": "haarbor.pruning",
+    "binary_tree": "haarbor.trees",
+    "build_tree": "haarbor.trees",
     "capture": "haarbor.capturing",
+    "consensus": "haarbor.questionnaire",
+    "cosine_affinity": "haarbor.spectral",
+    "diffusion_map": "haarbor.spectral",
+    "distance_affinity": "haarbor.spectral",
+    "flexible_tree": "haarbor.trees",
+    "gaussian_affinity": "haarbor.spectral",
+    "haar_basis": "haarbor.wavelets",
+    "haar_l1": "haarbor.wavelets",
+    "haar_system": "haarbor.wavelets",
+    "haar_transform": "haarbor.wavelets",
+    "head_entropy": "haarbor.wavelets",
+    "holder_exponent": "haarbor.wavelets",
+    "inverse_haar_transform": "haarbor.wavelets",
     "load_pruned": "haarbor.pruning",
+    "markov_spectrum": "haarbor.spectral",
+    "network_entropy": "haarbor.wavelets",
     "open_run": "haarbor.store",
+    "organize": "haarbor.questionnaire",
+    "paraproduct": "haarbor.paraproducts",
+    "partition_distance": "haarbor.trees",
+    "ranking_stability": "haarbor.wavelets",
+    "shared_folders": "haarbor.trees",
+    "softmax_invariance": "haarbor.paraproducts",
+    "sorted_coefficients": "haarbor.wavelets",
+    "tree_distances": "haarbor.trees",
+    "tree_emd": "haarbor.transport",
 }
+# Folders that are there as attributes without having been imported.
+_FOLDERS = (
+    "datasets",
+    "engines",
+    "paraproducts",
+    "questionnaire",
+    "spectral",
+    "transport",
+    "trees",
+    "wavelets",
+)
 
 __all__ = [
     "AffinityError",
@@ -154,14 +209,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module 'haarbor' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _FOLDERS:
+        return import_module(f"haarbor.{name}")
+    if name not in _LATE:
+        raise AttributeError(f"module 'haarbor' has no attribute {name!r}")
     value = getattr(import_module(_LATE[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*globals(), *_LATE, *_FOLDERS})

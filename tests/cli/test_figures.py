@@ -136,7 +136,14 @@ def one_line(err):
         (("nowhere.npz",), "must be a file; there is none"),
         (("open.zarr", "--heads", "9.9"), "heads must be written layer.head, from 0.0 to 2.3; found '9.9'"),
         (("open.zarr", "--batch", "7"), "batch must be a complete one"),
-        (("open.zarr", "--content", "logits"), "content must be one that the run holds"),
+        (
+            ("open.zarr", "--content", "logits"),
+            "content must be one that the run holds, probabilities; found",
+        ),
+        (
+            ("open.zarr", "--content", "scores"),
+            "content must be one that the run holds, probabilities; found",
+        ),
         (("open.zarr", "--stream", "cross"), "stream must be one of"),
     ],
 )
@@ -171,7 +178,7 @@ def test_what_a_results_file_shows_cannot_be_changed(haarbor, undrawn, runs, tmp
     [
         (),
         ("open.zarr",),
-        ("open.zarr", "-o", "out", "--content", "scores"),
+        ("open.zarr", "-o", "out", "--content", ""),
         ("open.zarr", "-o", "out", "--seeds", "-1"),
         ("open.zarr", "-o", "out", "--name", "a", "--name", "b", "--seeds", "0"),
     ],

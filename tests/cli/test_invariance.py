@@ -81,7 +81,7 @@ def test_numbers_that_are_not_there_are_null_in_json(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message", "code"),
     [
-        (("run", "--heads", "9.9"), "--heads must name heads as layer.head, 0.0 to 1.2", 1),
+        (("run", "--heads", "9.9"), "--heads must be written layer.head, from 0.0 to 1.2; found '9.9'", 1),
         (("run", "--batch", "3"), "batch must be a complete one", 1),
         (("nowhere",), "nowhere", 1),
         (("run", "--settings", "theirs"), "ours or paper", 2),

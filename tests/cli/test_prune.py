@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 torch = pytest.importorskip("torch")
 
 import haarbor as hb  # noqa: E402
-from haarbor.cli.main import app  # noqa: E402
+from haarbor.cli.app import app  # noqa: E402
 from haarbor.pruning import head_sites, model_batches, read_mask  # noqa: E402
 from haarbor.zoo import embedded_network, sample_images_path  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402

@@ -78,7 +78,7 @@ def test_the_options_a_run_was_organised_with_are_kept(tmp_path):
         (("run.zarr", "--content", "logits"), 1, "content must be one that the run holds"),
         (("run.zarr", "-o", "no/such/report.html"), 2, "the folder no/such does not exist"),
         (("run.zarr", "-o", "run.zarr"), 1, "the report must be written to a file; run.zarr is a folder"),
-        (("run.zarr", "-o", ""), 1, "the report must be written to a file; . is a folder"),
+        (("run.zarr", "-o", ""), 2, "must name something; it is empty"),
         (("run.zarr", "-o", "pipe"), 1, "pipe is a device, a pipe or a socket"),
         (("run.zarr", "-o", "/proc/self/fd/1"), 1, "/proc/self/fd/1 is an open stream"),
         (("run.zarr", "-o", "n" * 300), 1, "File name too long. Choose a shorter name"),

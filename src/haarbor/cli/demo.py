@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haarbor.errors import SettingError
+from haarbor.cli.named import named
 
 if TYPE_CHECKING:
     from haarbor.analysis import PaperResults
@@ -24,8 +23,13 @@ _Told = Callable[[str, int, int], None]
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for runs, figures, tables and report; made if missing.")
-    ] = Path("demo-output"),
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="Folder for runs, figures, tables and report; made if missing.",
+            callback=named,
+        ),
+    ] = "demo-output",
     batches: Annotated[int, typer.Option(min=1, max=40, help="Batches of text and of images.")] = 6,
     tokens: Annotated[int, typer.Option(min=8, max=512, help="Tokens of text a batch.")] = 256,
     report: Annotated[bool, typer.Option(help="Write the interactive report (needs plotly).")] = True,
@@ -39,16 +43,19 @@ def demo(
     figure and table of the paper is made for them. Nothing is downloaded. A second call reuses what
     the first has captured and organised.
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingError(f"--out must be a folder that can be written; {error}.") from None
     # Asked for first: without them the long work below would be for nothing.
     from haarbor.analysis import paper_results
     from haarbor.cli.demo_runs import embedded_run
+    from haarbor.cli.json_answer import echo_json
+    from haarbor.cli.libraries import require_library
+    from haarbor.cli.output_place import require_folder_place
     from haarbor.cli.progress import shown_steps
     from haarbor.plots import write_paper_figures
 
+    folder = Path(out)
+    require_folder_place("--out", folder)
+    if report:
+        require_library("plotly.offline", user="a report", extra="report")
     began = time.perf_counter()
     runs: list[Run] = []
     results: list[PaperResults] = []
@@ -56,7 +63,7 @@ def demo(
     with shown_steps() as told:
         for name, title in _NETWORKS.items():
             advance = _named(told, title)
-            location = out / f"{name}.zarr"
+            location = folder / f"{name}.zarr"
             run = embedded_run(name, location, n_batches=batches, n_tokens=tokens, on_progress=advance)
             runs.append(run)
             advance("organising", 0, batches)
@@ -64,16 +71,16 @@ def demo(
             results.append(found)
             summaries.append({**found.summary(), "softmax": _softmax_medians(run, advance)})
         written = write_paper_figures(
-            results, out / "figures", on_progress=lambda done, total: told("drawing", done, total)
+            results, folder / "figures", on_progress=lambda done, total: told("drawing", done, total)
         )
         if report:
-            written.append(_written_report(runs, out / "report.html", told))
+            written.append(_written_report(runs, folder / "report.html", told))
     seconds = time.perf_counter() - began
     if as_json:
         told_files = [str(path) for path in written]
-        typer.echo(json.dumps({"files": told_files, "networks": summaries, "seconds": seconds}, indent=2))
+        echo_json({"files": told_files, "networks": summaries, "seconds": seconds})
     else:
-        _print(summaries, written, out, seconds)
+        _print(summaries, written, folder, seconds)
 
 
 def _named(told: _Told, title: str) -> _Told:
@@ -107,6 +114,7 @@ def _print(summaries: list[dict[str, Any]], written: list[Path], out: Path, seco
     from rich.text import Text
 
     from haarbor.cli.demo_findings import findings
+    from haarbor.printable import printable
 
     console = Console()
     console.print()
@@ -117,4 +125,5 @@ def _print(summaries: list[dict[str, Any]], written: list[Path], out: Path, seco
     if any(path.name == "report.html" for path in written):
         places.insert(0, f"  report              {out / 'report.html'}  (open it in a browser)")
     places.append(f"  runs                {out / 'transformer-xl.zarr'}, {out / 'vision-transformer.zarr'}")
-    console.print(Text("\n" + "\n".join(places) + f"\n\n{seconds:.0f} s."), soft_wrap=True)
+    told = "\n".join(map(printable, places))
+    console.print(Text(f"\n{told}\n\n{seconds:.0f} s."), soft_wrap=True)

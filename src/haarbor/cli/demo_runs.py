@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from haarbor.cli.capture_command import capture_command
-from haarbor.errors import CaptureError
+from haarbor.cli.libraries import require_library
 from haarbor.store import Run
 
 __all__ = ["embedded_run"]
@@ -37,19 +37,16 @@ def embedded_run(
 
     Raises
     ------
-    CaptureError
+    SettingError
         If PyTorch or transformers are not installed.
     """
     # Importing torch and transformers takes seconds: something must be seen to happen.
     on_progress("loading", 0, 1)
-    try:
-        from haarbor.capturing import capture, load_model
-        from haarbor.capturing.inputs import named_samples
-    except ImportError as error:
-        raise CaptureError(
-            f"the demo runs two networks and needs {error.name}, which is not installed: "
-            "pip install 'haarbor[all]'."
-        ) from error
+    for library in ("torch", "transformers"):
+        require_library(library, user="the demo runs two networks and", extra="models")
+    from haarbor.capturing import capture, load_model
+    from haarbor.capturing.inputs import named_samples
+
     loaded = load_model(f"zoo:{name}")
     takes: Any = loaded.takes
     samples = named_samples(

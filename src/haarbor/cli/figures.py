@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from haarbor.cli.named import named
 from haarbor.errors import SettingError
 
 if TYPE_CHECKING:
     from haarbor.analysis import PaperResults
+    from haarbor.store import Run
 
 __all__ = ["figures"]
 
@@ -20,16 +21,30 @@ def figures(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN", help="Runs (folders or URLs), or a results.npz that this command wrote."
+            metavar="RUN",
+            help="Runs (folders or URLs), or a results.npz that this command wrote.",
+            callback=named,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for figures and tables; made if missing.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="Folder for figures and tables; made if missing.",
+            callback=named,
+        ),
+    ],
     content: Annotated[
         str | None,
-        typer.Option(help="probabilities or logits; by default probabilities where a run holds them."),
+        typer.Option(
+            help="probabilities or logits; by default probabilities where a run holds them.", callback=named
+        ),
     ] = None,
     stream: Annotated[
-        str | None, typer.Option(help="self, encoder, decoder or cross; the first by default.")
+        str | None,
+        typer.Option(help="self, encoder, decoder or cross; the first by default.", callback=named),
     ] = None,
     batch: Annotated[
         int | None,
@@ -39,15 +54,18 @@ def figures(
         str | None,
         typer.Option(
             help="Heads of figure 1 as layer.head, such as 3.1,5.0; by default those that gain most by "
-            "being organised, from three depths."
+            "being organised, from three depths.",
+            callback=named,
         ),
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(help="What a network is called in the figures; once for each, in their order."),
+        typer.Option(
+            help="What a network is called in the figures; once for each, in their order.", callback=named
+        ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=0, help="Random controls of table 3; 0 leaves the table out.")
+        int, typer.Option(min=0, max=1000, help="Random controls of table 3; 0 leaves the table out.")
     ] = 5,
     control_batches: Annotated[int, typer.Option(min=1, help="Batches on which the controls are made.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print files and key figures as JSON.")] = False,
@@ -63,49 +81,47 @@ def figures(
     All of it can be made again without the runs: haarbor figures compared/results.npz -o again
     """
     # Asked for first: without it the long work below would be for nothing.
+    from haarbor.cli.json_answer import echo_json
+    from haarbor.cli.output_place import require_folder_place
+    from haarbor.cli.progress import shown_progress
     from haarbor.plots import write_paper_figures
 
-    results = _gathered(
-        runs,
-        {
-            "content": _checked_content(content),
-            "stream": stream,
-            "batch": batch,
-            "heads": None if heads is None else [head.strip() for head in heads.split(",") if head.strip()],
-        },
-        {"control_seeds": seeds, "control_batches": control_batches},
-    )
+    require_folder_place("--out", Path(out))
+    choices = {
+        "content": content,
+        "stream": stream,
+        "batch": batch,
+        "heads": None if heads is None else [head.strip() for head in heads.split(",") if head.strip()],
+    }
+    opened = _opened(runs, choices)
+    n_networks = sum(len(found) if isinstance(found, list) else 1 for found in opened)
+    if name and len(name) != n_networks:
+        raise typer.BadParameter(
+            f"must be given once for each of the {n_networks} networks; found {len(name)}.",
+            param_hint="--name",
+        )
+    results = _gathered(opened, choices, {"control_seeds": seeds, "control_batches": control_batches})
     if name:
-        if len(name) != len(results):
-            raise typer.BadParameter(
-                f"must be given once for each of the {len(results)} networks; found {len(name)}.",
-                param_hint="--name",
-            )
         results = [found.named(one) for found, one in zip(results, name, strict=True)]
-    from haarbor.cli.progress import shown_progress
-
     with shown_progress("drawing", None) as advance:
         written = write_paper_figures(results, out, on_progress=advance)
     if as_json:
         networks = [found.summary() for found in results]
-        typer.echo(json.dumps({"files": [str(path) for path in written], "networks": networks}, indent=2))
+        echo_json({"files": [str(path) for path in written], "networks": networks})
     else:
         _print(results, written)
 
 
-def _checked_content(content: str | None) -> str | None:
-    from haarbor.cli.choices import checked_choice
-
-    if content is not None:
-        checked_choice("--content", content, ("probabilities", "logits"))
-    return content
-
-
-def _gathered(places: list[str], choices: dict[str, Any], controls: dict[str, Any]) -> list[PaperResults]:
-    """Results of all runs and results files, in the order given."""
-    from haarbor.analysis import paper_results
+def _opened(places: list[str], choices: dict[str, Any]) -> list[Run | list[PaperResults]]:
+    """All runs and what the results files hold, in the order given; no work done yet."""
     from haarbor.analysis.paper_results import loaded_results
-    from haarbor.cli.progress import shown_steps
+    from haarbor.cli.run_checks import (
+        require_batch,
+        require_batches,
+        require_heads,
+        require_parts,
+        require_writable,
+    )
     from haarbor.store import open_run
 
     files = [place for place in places if place.endswith(".npz")]
@@ -115,19 +131,38 @@ def _gathered(places: list[str], choices: dict[str, Any], controls: dict[str, An
             f"{' and '.join(given)} cannot be changed in {', '.join(files)}; what it shows was chosen when "
             "it was made. Pass the run instead."
         )
-    opened = {place: open_run(place) for place in places if place not in files}
+    opened = [loaded_results(place) if place in files else open_run(place) for place in places]
+    for run in opened:
+        if not isinstance(run, list):
+            require_parts(run, choices["content"], choices["stream"])
+            require_batches(run)
+            if choices["batch"] is not None:
+                require_batch(run, choices["batch"])
+            if choices["heads"] is not None:
+                require_heads(run, choices["stream"], choices["heads"])
+            require_writable(run)
+    return opened
+
+
+def _gathered(
+    opened: list[Run | list[PaperResults]], choices: dict[str, Any], controls: dict[str, Any]
+) -> list[PaperResults]:
+    """Results of all runs and results files, in the order given."""
+    from haarbor.analysis import paper_results
+    from haarbor.cli.progress import shown_steps
+
     results: list[PaperResults] = []
     with shown_steps() as told:
-        for number, place in enumerate(places):
-            if place in files:
-                results += loaded_results(place)
+        for number, run in enumerate(opened):
+            if isinstance(run, list):
+                results += run
                 continue
-            before = f"{number + 1}/{len(places)} " if len(places) > 1 else ""
+            before = f"{number + 1}/{len(opened)} " if len(opened) > 1 else ""
 
             def advance(what: str, done: int, total: int, before: str = before) -> None:
                 told(before + what, done, total)
 
-            results.append(paper_results(opened[place], **choices, **controls, on_progress=advance))
+            results.append(paper_results(run, **choices, **controls, on_progress=advance))
     return results
 
 
@@ -135,23 +170,25 @@ def _print(results: list[PaperResults], written: list[Path]) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from haarbor.printable import printable
+
     console = Console()
     for found in results:
         summary = found.summary()
-        # Names come from files: shown as they are, never as markup.
-        console.print(Text(f"\n{found.name}", style="bold"), Text(_what(summary)), sep="", soft_wrap=True)
+        # Names come from files: they command neither the terminal nor the layout.
+        title = Text(f"\n{printable(found.name)}", style="bold")
+        console.print(title, Text(_what(summary)), sep="", soft_wrap=True)
         for sentence in _facts(summary):
             console.print(Text(f"  {sentence}"), soft_wrap=True)
     drawn = [path.stem for path in written if path.suffix == ".png"]
     tables = [path.stem for path in written if path.suffix == ".csv"]
-    console.print(
-        Text(
-            f"\n{len(written)} files in {written[0].parent}: {', '.join(drawn)}; {', '.join(tables)}.\n"
-            f"Look at {written[0].parent / 'figures.md'}; draw again with haarbor figures "
-            f"{written[0].parent / 'results.npz'} -o FOLDER."
-        ),
-        soft_wrap=True,
+    folder = written[0].parent
+    told = (
+        f"\n{len(written)} files in {folder}: {', '.join(drawn)}; {', '.join(tables)}.\n"
+        f"Look at {folder / 'figures.md'}; draw again with "
+        f"haarbor figures {folder / 'results.npz'} -o FOLDER."
     )
+    console.print(Text(printable(told, keep="\n")), soft_wrap=True)
 
 
 def _what(summary: dict[str, Any]) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
+
+from haarbor.cli.named import named
 
 __all__ = ["info"]
 
 
 def info(
-    run: Annotated[str, typer.Argument(help="Folder or URL of a run.")],
+    run: Annotated[str, typer.Argument(help="Folder or URL of a run.", callback=named)],
     verify: Annotated[bool, typer.Option(help="Read everything and check it against its checksums.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Tell what a run holds, how large it is, and whether it is whole."""
+    from haarbor.cli.json_answer import echo_json
     from haarbor.store import open_run
 
     opened = open_run(run)
@@ -48,7 +50,7 @@ def info(
         "damaged": [str(damage) for damage in damages],
     }
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        echo_json(found)
     else:
         _print(found)
     if damages:
@@ -60,15 +62,17 @@ def _print(found: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from haarbor.printable import printable
+
     table = Table(show_header=False, box=None)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
 
     def row(name: str, value: str) -> None:
-        # Names and labels come from files: shown as they are, never as markup.
-        table.add_row(name, Text(value))
+        # Names and settings come from files: they command neither the terminal nor the layout.
+        table.add_row(Text(printable(name)), Text(printable(value)))
 
-    row("model", f"{found['model']}  ({found['config_digest'][:19]})")
+    row("model", f"{found['model']}  ({str(found['config_digest'])[:19]})")
     for s in found["streams"]:
         row(f"stream {s['name']}", f"{s['layers']} layers x {s['heads']} heads, {s['queries']} x {s['keys']}")
     row("content", f"{', '.join(found['contents'])} as {found['dtype']}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from haarbor.errors import SettingError
+from haarbor.cli.named import named
 
 if TYPE_CHECKING:
     from haarbor.analysis import HeadTrees, RunInvariance, RunRegularity
@@ -23,25 +22,30 @@ _SHOWN = 6
 
 
 def invariance(
-    run: Annotated[str, typer.Argument(help="Folder or URL of a run with logits.")],
+    run: Annotated[str, typer.Argument(help="Folder or URL of a run with logits.", callback=named)],
     batch: Annotated[int, typer.Option(min=0, help="The batch to look at.")] = 0,
     heads: Annotated[
         str | None,
-        typer.Option(help="Heads to draw, as 3.1,5.0 (layer.head); the closest and the farthest by default."),
+        typer.Option(
+            help="Heads to draw, as 3.1,5.0 (layer.head); the closest and the farthest by default.",
+            callback=named,
+        ),
     ] = None,
     stream: Annotated[
-        str | None, typer.Option(help="self, encoder, decoder or cross; the first by default.")
+        str | None,
+        typer.Option(help="self, encoder, decoder or cross; the first by default.", callback=named),
     ] = None,
     settings: Annotated[
         str, typer.Option(help="Questionnaire of each head: ours, or paper as in the paper's program.")
     ] = "ours",
-    out: Annotated[Path, typer.Option(help="Folder for table and figures; made if missing.")] = Path(
-        "invariance-output"
-    ),
+    out: Annotated[
+        str,
+        typer.Option(metavar="PATH", help="Folder for table and figures; made if missing.", callback=named),
+    ] = "invariance-output",
     figures: Annotated[
         bool, typer.Option(help="Write the table, and Figure 2 for some heads (needs matplotlib).")
     ] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Of the shuffled controls.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of the shuffled controls.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print every head as JSON.")] = False,
 ) -> None:
     """Organise every head of a run by itself and measure how nearly its softmax is its logits.
@@ -54,48 +58,53 @@ def invariance(
     from haarbor.analysis import run_invariance, run_regularity
     from haarbor.analysis.organized_heads import require_logits
     from haarbor.cli.choices import checked_choice
+    from haarbor.cli.json_answer import echo_json
+    from haarbor.cli.libraries import require_library
+    from haarbor.cli.output_place import require_folder_place
     from haarbor.cli.progress import shown_progress
+    from haarbor.cli.run_checks import require_batch, require_heads, require_writable
     from haarbor.store import open_run
 
-    opened = open_run(run)
-    require_logits(opened, batch, stream)
     kind = checked_choice("--settings", settings, ("ours", "paper"))
+    folder = Path(out)
+    if figures:
+        require_folder_place("--out", folder)
+    opened = open_run(run)
+    if "logits" in opened.contents:
+        require_batch(opened, batch)
+    require_logits(opened, batch, stream)
+    asked_heads = None if heads is None else require_heads(opened, stream, _words(heads))
+    require_writable(opened)
+    if figures:
+        require_library("matplotlib", user="a figure", extra="report")
     asked: Any = {"stream": stream, "settings": kind, "seed": seed}
     with shown_progress("organising and measuring heads", None) as advance:
         found, trees = run_invariance(opened, batch, on_progress=advance, **asked)
     with shown_progress("Hölder exponents", None) as advance:
         regularity = run_regularity(opened, batch, on_progress=advance, **asked)
-    drawn = _chosen_heads(heads, found)
+    drawn = _ends(found) if asked_heads is None else asked_heads
     rows = _rows(found, regularity)
     written: list[Path] = []
     if figures:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SettingError(f"--out must be a folder that can be written; {error}.") from None
-        written.append(_written_table(rows, out / "invariance.csv"))
-        written += _drawn(opened, found, trees, drawn, out)
+        folder.mkdir(parents=True, exist_ok=True)
+        written.append(_written_table(rows, folder / "invariance.csv"))
+        written += _drawn(opened, found, trees, drawn, folder)
     if as_json:
         summary = _summary(opened, found, regularity, rows, written)
-        typer.echo(json.dumps(_without_nan(summary), indent=2))
+        echo_json(summary)
     else:
         _print(opened, found, regularity, written)
 
 
-def _chosen_heads(text: str | None, found: RunInvariance) -> list[int]:
-    labels = found.labels
-    if text is None:
-        order = found.order()
-        measured = order[np.isfinite(found.figures["invariance"][order])]
-        return [int(measured[0]), int(measured[-1])] if measured.size > 1 else [int(h) for h in measured]
-    asked = [label.strip() for label in text.split(",") if label.strip()]
-    unknown = [label for label in asked if label not in labels]
-    if unknown or not asked:
-        raise SettingError(
-            f"--heads must name heads as layer.head, {labels[0]} to {labels[-1]}, with commas between; found "
-            f"{(unknown or [text])[0]!r}."
-        )
-    return [labels.index(label) for label in asked]
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _ends(found: RunInvariance) -> list[int]:
+    """The heads closest to invariant and farthest from it, of those that could be measured."""
+    order = found.order()
+    measured = order[np.isfinite(found.figures["invariance"][order])]
+    return [int(measured[0]), int(measured[-1])] if measured.size > 1 else [int(h) for h in measured]
 
 
 def _drawn(run: Run, found: RunInvariance, trees: HeadTrees, heads: list[int], out: Path) -> list[Path]:
@@ -138,6 +147,7 @@ def _rows(found: RunInvariance, regularity: RunRegularity) -> list[dict[str, Any
 def _written_table(rows: list[dict[str, Any]], path: Path) -> Path:
     """The same as CSV, a head a line, empty where a head could not be measured."""
     from haarbor.analysis import ResultTable
+    from haarbor.cli.json_answer import without_nan
     from haarbor.whole_file import whole_file
 
     flat = []
@@ -150,7 +160,7 @@ def _written_table(rows: list[dict[str, Any]], path: Path) -> Path:
         name=path.stem,
         title="Softmax invariance of the heads",
         columns=tuple(flat[0]),
-        rows=tuple(tuple(_without_nan(value) for value in row.values()) for row in flat),
+        rows=tuple(tuple(without_nan(value) for value in row.values()) for row in flat),
         caption="",
     )
     with whole_file(path, "the table") as unfinished:
@@ -181,28 +191,23 @@ def _summary(
     }
 
 
-def _without_nan(value: Any) -> Any:
-    """`value` with None for numbers that JSON has no word for."""
-    if isinstance(value, dict):
-        return {name: _without_nan(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _print(run: Run, found: RunInvariance, regularity: RunRegularity, written: list[Path]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from haarbor.printable import printable
+
     console = Console()
     order = found.order()
     n_heads = order.size
     console.print(
         Text(
-            f"{run.model}: {n_heads} heads on batch {found.batch} (stream {found.stream}; heads are written "
-            "layer.head)."
+            printable(
+                f"{run.model}: {n_heads} heads on batch {found.batch} (stream {found.stream}; heads are "
+                "written layer.head)."
+            )
         )
     )
     table = Table(
@@ -256,9 +261,9 @@ def _print(run: Run, found: RunInvariance, regularity: RunRegularity, written: l
         highlight=False,
     )
     if written:
-        console.print(f"Table and figures in {written[0].parent}:", highlight=False)
+        console.print(Text(printable(f"Table and figures in {written[0].parent}:")))
         for path in written:
-            console.print(f"  {path.name}", highlight=False)
+            console.print(Text(f"  {path.name}"))
 
 
 def _number(value: float | None) -> str:

@@ -1,59 +1,82 @@
-"""The haarbor command and what all its commands share."""
+"""The haarbor command, and what surrounds all its commands."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import sys
 
-import typer
-
-from haarbor import __version__
-from haarbor.cli.capture import capture
-from haarbor.cli.demo import demo
-from haarbor.cli.figures import figures
-from haarbor.cli.info import info
-from haarbor.cli.invariance import invariance
-from haarbor.cli.organize import organize
-from haarbor.cli.prune import prune
-from haarbor.cli.report import report
+from haarbor.cli.interruption import EXIT_CODE as INTERRUPTED
+from haarbor.cli.interruption import Interruption
+from haarbor.cli.standard_streams import abandon_output, is_of_output, output_failure, prepare_streams
 from haarbor.cli.told_warnings import told_warnings
-from haarbor.errors import HaarborError
 
-__all__ = ["app", "main"]
-
-app = typer.Typer(
-    name="haarbor",
-    help="Trees on the queries, keys and heads of a transformer's attention: organise, score, draw.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"haarbor {__version__}")
-        raise typer.Exit()
-
-
-@app.callback()
-def _options(
-    version: bool = typer.Option(
-        False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
-    ),
-) -> None:
-    """Trees on the queries, keys and heads of a transformer's attention: organise, score, draw."""
-
-
-for command in (demo, capture, organize, figures, invariance, report, prune, info):
-    app.command()(command)
+__all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; bad input or data is one line on stderr and exit code 1, wrong usage 2."""
+    """Run the command line, and end the process.
+
+    Exit code 0 on success; 1 with one line on stderr for bad input or data, or where disk, memory,
+    permissions or libraries do not suffice; 2 for wrong usage; 130 after Ctrl-C. Anything else is a
+    defect and shows its traceback. Nobody who reads the output: 1, and silence.
+    """
+    prepare_streams()
+    interruption = Interruption()
+    interruption.watch()
+    code = _exit_code(interruption)
+    if interruption.happened:
+        interruption.end()
+    interruption.finished = True
+    if code == INTERRUPTED:
+        interruption.tell()
+    sys.exit(_with_output(code))
+
+
+def _exit_code(interruption: Interruption) -> int:
     try:
+        # The first thing that takes time; it may be interrupted and may fail as the commands do.
+        from haarbor.cli.app import app
+
         with told_warnings():
             app()
-    except HaarborError as error:
-        typer.echo(f"haarbor: {error}", err=True)
-        sys.exit(1)
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else int(left.code is not None)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        if interruption.happened:
+            # Whatever the interrupt became on its way here.
+            return INTERRUPTED
+        if isinstance(error, OSError) and is_of_output(error):
+            return _output_lost(error)
+        from haarbor.cli.failure_line import failure_line
+
+        line = failure_line(error)
+        if line is None:
+            raise
+        _tell(line)
+        return 1
+    return 0
+
+
+def _with_output(code: int) -> int:
+    """The exit code, once everything printed has arrived."""
+    failure = output_failure()
+    return code if failure is None else code or _output_lost(failure)
+
+
+def _output_lost(error: OSError) -> int:
+    abandon_output()
+    # Whoever closes a pipe has read enough, and wants to hear nothing more.
+    if not isinstance(error, BrokenPipeError):
+        reason = "it is closed" if error.errno == errno.EBADF else error.strerror
+        _tell(f"standard output must take what is printed; {reason}. Send it elsewhere.")
+    return 1
+
+
+def _tell(line: str) -> None:
+    # With stderr lost as well there is nobody to tell.
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"haarbor: {line}\n")
+        sys.stderr.flush()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+
+from haarbor.cli.named import named
 
 if TYPE_CHECKING:
     from haarbor.analysis import RunAnalysis
@@ -16,14 +17,18 @@ __all__ = ["organize"]
 
 
 def organize(
-    run: Annotated[str, typer.Argument(help="Folder or URL of a run.")],
+    run: Annotated[str, typer.Argument(help="Folder or URL of a run.", callback=named)],
     content: Annotated[
-        str | None, typer.Option(help="probabilities or logits; the first the run holds by default.")
+        str | None,
+        typer.Option(help="probabilities or logits; the first the run holds by default.", callback=named),
     ] = None,
     stream: Annotated[
-        str | None, typer.Option(help="self, encoder, decoder or cross; the first by default.")
+        str | None,
+        typer.Option(help="self, encoder, decoder or cross; the first by default.", callback=named),
     ] = None,
-    iterations: Annotated[int, typer.Option(min=1, help="Iterations of the questionnaire at most.")] = 3,
+    iterations: Annotated[
+        int, typer.Option(min=1, max=1000, help="Iterations of the questionnaire at most.")
+    ] = 3,
     refine: Annotated[str, typer.Option(help="latest, or published as in the paper's program.")] = "latest",
     initial: Annotated[str, typer.Option(help="First affinity: cosine or gaussian.")] = "cosine",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
@@ -34,20 +39,25 @@ def organize(
     """
     from haarbor.analysis import organize_run
     from haarbor.cli.choices import checked_choice
+    from haarbor.cli.json_answer import echo_json
     from haarbor.cli.progress import shown_progress
+    from haarbor.cli.run_checks import require_batches, require_parts, require_writable
     from haarbor.store import open_run
 
-    opened = open_run(run)
     options = {
         "n_iterations": iterations,
         "refine": checked_choice("--refine", refine, ("latest", "published")),
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
     }
+    opened = open_run(run)
+    require_parts(opened, content, stream)
+    require_batches(opened)
+    require_writable(opened)
     with shown_progress("organising", opened.n_batches) as advance:
         found = organize_run(opened, content=content, stream=stream, options=options, on_progress=advance)
     summary = _summary(opened, found)
     if as_json:
-        typer.echo(json.dumps(summary, indent=2))
+        echo_json(summary)
     else:
         _print(summary)
 
@@ -93,6 +103,8 @@ def _closest_heads(distances: Any, most: int = 5) -> list[tuple[int, int]]:
 
 
 def _print(summary: dict[str, Any]) -> None:
+    from haarbor.printable import printable
+
     highest, lowest = summary["highest_entropy"], summary["lowest_entropy"]
     lines = [
         f"{summary['model']}: {summary['n_heads']} heads on {summary['n_batches']} batches "
@@ -123,4 +135,4 @@ def _print(summary: dict[str, Any]) -> None:
         f"Network entropy {summary['network_entropy']:.2f}, normalised "
         f"{summary['network_entropy_normalised']:.3f}."
     )
-    typer.echo("\n".join(lines))
+    typer.echo("\n".join(map(printable, lines)))

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from haarbor.printable import printable
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -16,7 +18,7 @@ __all__ = ["shown_progress", "shown_steps"]
 def shown_progress(title: str, total: int | None) -> Iterator[Callable[[int, int | None], None]]:
     """Bar with time gone and time left while the block runs; gives the function that moves it."""
     with _bars() as bars:
-        task = bars.add_task(title, total=total)
+        task = bars.add_task(printable(title), total=total)
 
         def advance(done: int, in_all: int | None) -> None:
             bars.update(task, completed=done, total=in_all)
@@ -32,7 +34,7 @@ def shown_steps() -> Iterator[Callable[[str, int, int], None]]:
 
         def advance(what: str, done: int, in_all: int) -> None:
             if what not in tasks:
-                tasks[what] = bars.add_task(what, total=in_all)
+                tasks[what] = bars.add_task(printable(what), total=in_all)
             bars.update(tasks[what], completed=done, total=in_all)
 
         yield advance
@@ -50,7 +52,8 @@ def _bars() -> Progress:
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        # Names of models are not markup.
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

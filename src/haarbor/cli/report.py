@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from haarbor.cli.named import named
 
 if TYPE_CHECKING:
     from haarbor.store import Run
@@ -15,15 +16,27 @@ __all__ = ["report"]
 
 
 def report(
-    runs: Annotated[list[str], typer.Argument(help="Folder or URL of a run, or of two to put side by side.")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Folder or URL of a run, or of two to put side by side.", callback=named),
+    ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The page to write; an older one is written over.")
-    ] = Path("report.html"),
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="The page to write; an older one is written over.",
+            callback=named,
+        ),
+    ] = "report.html",
     content: Annotated[
-        str | None, typer.Option(help="probabilities or logits; probabilities if the run holds them.")
+        str | None,
+        typer.Option(help="probabilities or logits; probabilities if the run holds them.", callback=named),
     ] = None,
     stream: Annotated[
-        str | None, typer.Option(help="self, encoder, decoder or cross; the first by default.")
+        str | None,
+        typer.Option(help="self, encoder, decoder or cross; the first by default.", callback=named),
     ] = None,
     batches: Annotated[
         int,
@@ -36,38 +49,45 @@ def report(
     The page needs no network and no server: open it from disk, or send it to a colleague. A run that has
     not been organised is organised first.
     """
-    from haarbor.report import write_report
+    from haarbor.cli.json_answer import echo_json
+    from haarbor.cli.libraries import require_library
+    from haarbor.cli.output_place import require_file_place
+    from haarbor.printable import printable
+    from haarbor.report import chosen_parts, write_report
     from haarbor.store import open_run
-    from haarbor.whole_file import file_place
 
     if len(runs) > 2:
         raise typer.BadParameter(f"a report is of one run or of two; found {len(runs)}.", param_hint="RUNS")
-    if not out.parent.is_dir():
-        raise typer.BadParameter(f"the folder {out.parent} does not exist.", param_hint="--out")
-    file_place(out, "the report")
+    require_file_place("--out", Path(out), "the report")
     opened = [open_run(place) for place in runs]
-    for run in opened:
-        _organise_where_needed(run, content, stream, batches)
+    chosen = [chosen_parts(run, content, stream) for run in opened]
+    require_library("plotly.offline", user="a report", extra="report")
+    _organise_where_needed(list(zip(opened, chosen, strict=True)), batches)
     n_bytes = write_report(opened, out, content=content, stream=stream, n_batches=batches)
     summary: dict[str, Any] = {
-        "report": str(out),
+        "report": out,
         "bytes": n_bytes,
         "models": [run.model for run in opened],
         "heads": [run.n_heads for run in opened],
     }
     if as_json:
-        typer.echo(json.dumps(summary, indent=2))
+        echo_json(summary)
     else:
-        typer.echo(f"{out}: {' and '.join(summary['models'])}, {n_bytes / 1e6:.1f} MB. Open it in a browser.")
+        models = " and ".join(map(str, summary["models"]))
+        typer.echo(printable(f"{out}: {models}, {n_bytes / 1e6:.1f} MB. Open it in a browser."))
 
 
-def _organise_where_needed(run: Run, content: str | None, stream: str | None, n_shown: int) -> None:
+def _organise_where_needed(runs: list[tuple[Run, dict[str, Any]]], n_shown: int) -> None:
     from haarbor.analysis import organize_run
     from haarbor.cli.progress import shown_progress
-    from haarbor.report import asked_before, chosen_parts, is_organised
+    from haarbor.cli.run_checks import require_batches, require_writable
+    from haarbor.report import asked_before, is_organised
 
-    chosen = chosen_parts(run, content, stream)
-    if run.batches and is_organised(run, chosen, n_shown):
-        return
-    with shown_progress(f"organising {run.model}", run.n_batches) as advance:
-        organize_run(run, **asked_before(run, chosen), on_progress=advance, **chosen)
+    for run, _ in runs:
+        require_batches(run)
+    needed = [(run, chosen) for run, chosen in runs if not is_organised(run, chosen, n_shown)]
+    for run, _ in needed:
+        require_writable(run)
+    for run, chosen in needed:
+        with shown_progress(f"organising {run.model}", run.n_batches) as advance:
+            organize_run(run, **asked_before(run, chosen), on_progress=advance, **chosen)

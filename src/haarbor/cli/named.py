@@ -1,0 +1,31 @@
+"""Arguments that must name something."""
+
+from __future__ import annotations
+
+import os
+from typing import TypeVar
+
+import typer
+
+__all__ = ["named"]
+
+_Words = TypeVar("_Words", str, list[str], None)
+
+
+def named(value: _Words) -> _Words:
+    """`value` if it can name something on this machine; wrong usage, exit code 2, if not.
+
+    Made to be the callback of an argument or option: an empty text would else mean the folder one is in,
+    or what is meant without the option.
+    """
+    words: list[str] = [value] if isinstance(value, str) else value or []
+    for word in words:
+        if not word:
+            raise typer.BadParameter("must name something; it is empty.")
+        try:
+            encoded = os.fsencode(word)
+        except UnicodeEncodeError:
+            raise typer.BadParameter(f"must be a name this machine can write; found {word!a}.") from None
+        if b"\0" in encoded:
+            raise typer.BadParameter(f"must not hold the character NUL; found {word!a}.")
+    return value

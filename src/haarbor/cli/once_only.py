@@ -1,0 +1,27 @@
+"""A command whose options may be given once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+__all__ = ["OnceOnly"]
+
+
+class OnceOnly(TyperCommand):
+    """A command that refuses an option given twice, instead of forgetting the first in silence."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Arguments as usual, once it is known that none takes the place of another."""
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        for option, times in Counter(given).items():
+            if times > 1 and not option.multiple:
+                raise typer.BadParameter(
+                    f"may be given once; it is given {times} times.",
+                    ctx=ctx,
+                    param_hint=list(option.opts),
+                )
+        return super().parse_args(ctx, args)

@@ -1,0 +1,144 @@
+"""Names that come out of a run command neither the terminal nor the layout, and stay valid JSON."""
+
+import importlib
+import io
+import json
+import shutil
+import sys
+
+import pytest
+
+from haarbor.cli.progress import shown_progress, shown_steps
+from haarbor.printable import printable
+from haarbor.store import open_run
+from tests.analysis.logit_runs import logit_run
+
+NAME = "[red]x[/] [/nope] \x1b]0;evil\x07\x1b[31m \u202e\ud800\x7f\x9b \r\n<b>"
+WRITABLE_NAME = NAME.replace("\ud800", "")
+
+
+def renamed(folder, **changes):
+    """The run with another plan, as somebody else may have written it."""
+    file = folder / "zarr.json"
+    document = json.loads(file.read_text())
+    document["attributes"]["plan"].update(changes)
+    file.write_text(json.dumps(document))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, without_drawings):
+    folder = tmp_path_factory.mktemp("hostile") / "run"
+    logit_run(folder, contents=("probabilities", "logits"))
+    settings = {"mode": NAME, NAME: 1, "none": None}
+    return renamed(folder, model=NAME, settings=settings, library_versions={NAME: NAME}, config_digest=NAME)
+
+
+@pytest.fixture(scope="module")
+def without_drawings():
+    """No pictures: what is drawn is not looked at here."""
+    with pytest.MonkeyPatch.context() as patch:
+        module = importlib.import_module("haarbor.plots.write_paper_figures")
+        patch.setattr(module, "_drawings", lambda _results: iter(()))
+        patch.setattr("haarbor.plots.paraproduct_figure", lambda *_, **__: None)
+        patch.setattr("haarbor.plots.save_figure", lambda _figure, path: path)
+        yield
+
+
+@pytest.fixture(scope="module")
+def named_run(run, tmp_path_factory):
+    """The same, with half a surrogate pair less: no file can hold that."""
+    copy = shutil.copytree(run, tmp_path_factory.mktemp("hostile") / "copy")
+    return renamed(copy, model=WRITABLE_NAME)
+
+
+COMMANDS = {
+    "info": ("info", "RUN", "--verify"),
+    "organize": ("organize", "RUN"),
+    "invariance": ("invariance", "RUN", "--out", "[bold]out[/]"),
+    "report": ("report", "RUN", "-o", "[bold]page.html"),
+    "figures": ("figures", "RUN", "-o", "[bold]out[/]", "--seeds", "0"),
+}
+
+
+@pytest.fixture(params=COMMANDS)
+def answered(request, run, named_run, command, tmp_path, monkeypatch):
+    """Each command, its answer and the name it should tell."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    writes = request.param in ("report", "figures")
+    words = [str(named_run if writes else run) if word == "RUN" else word for word in COMMANDS[request.param]]
+    return request.param, lambda *more: command(*words, *more), WRITABLE_NAME if writes else NAME
+
+
+def test_what_is_printed_is_printable(answered):
+    name, answer, told = answered
+    found = answer()
+    assert found.code == 0, found.err
+    assert printable(found.out, keep="\n") == found.out
+    assert printable(found.err, keep="\n") == found.err
+    assert printable(told) in found.out
+    if name in ("invariance", "figures"):
+        assert "[bold]out[/]" in found.out
+
+
+def test_json_is_ascii_and_tells_the_name_as_it_is(answered):
+    name, answer, told = answered
+    found = answer("--json")
+    assert found.code == 0, found.err
+    assert found.out.isascii()
+    assert printable(found.out, keep="\n") == found.out
+    fields = json.loads(found.out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    places = {"report": lambda: fields["models"][0], "figures": lambda: fields["networks"][0]["model"]}
+    assert places.get(name, lambda: fields["model"])() == told
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_numbers_that_json_has_no_word_for_are_null(command, run, monkeypatch, value):
+    monkeypatch.setattr(
+        "haarbor.cli.organize._summary", lambda _run, _found: {"a": [value], "b": (1.5, value)}
+    )
+    found = command("organize", run, "--json")
+    assert json.loads(found.out, parse_constant=pytest.fail) == {"a": [None], "b": [1.5, None]}
+
+
+def test_a_progress_bar_shows_a_name_as_it_is(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("COLUMNS", "200")
+    with shown_progress(f"one {NAME}", 1) as advance:
+        advance(1, 1)
+    with shown_steps() as told:
+        told(f"two {NAME}", 1, 1)
+    lines = shown.getvalue().splitlines()
+    assert [line.partition(" ━")[0] for line in lines if line] == [
+        f"one {printable(NAME)}",
+        f"two {printable(NAME)}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": None}, None),
+        ({"model": 5}, None),
+        ({"config_digest": 7}, None),
+        ({"config_digest": None}, None),
+        ({"settings": {"deep": [[[[NAME]]]]}}, None),
+        ({"streams": [{"name": NAME}]}, "haarbor: "),
+        ({"contents": [NAME]}, "haarbor: contents"),
+        ({"n_batches": "x"}, "haarbor: "),
+        ({"library_versions": None}, "haarbor: "),
+    ],
+)
+def test_info_of_a_plan_that_somebody_else_wrote(command, run, tmp_path, changes, message):
+    copy = renamed(shutil.copytree(run, tmp_path / "copy"), **changes)
+    found = command("info", copy)
+    # What a plan must hold is the store's to say; whatever it says is one line.
+    assert found.err.count("\n") == found.code
+    assert found.code == 1 or message is None
+    assert printable(found.out + found.err, keep="\n") == found.out + found.err
+
+
+def test_the_run_is_as_hostile_as_it_looks(run):
+    assert open_run(run).model == NAME
