@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -78,6 +78,16 @@ class Samples(Sequence[Sample]):
     def sample(self, index: int) -> Sample:
         """Sample at an index between zero and the length."""
 
+    def take_output(self, index: int, output: Any) -> None:
+        """Learn what the model gave for a sample; for samples that go on from there.
+
+        Parameters
+        ----------
+        index : int
+        output : object
+            As the model's forward returned it.
+        """
+
     @overload
     def __getitem__(self, index: int) -> Sample: ...
     @overload
@@ -109,6 +119,9 @@ class _Part(Samples):
 
     def sample(self, index: int) -> Sample:
         return self._whole.sample(self._indices[index])
+
+    def take_output(self, index: int, output: Any) -> None:
+        self._whole.take_output(self._indices[index], output)
 
 
 def chosen_count(n_samples: int | None, n_available: int, things: str, source: str) -> int:
