@@ -22,6 +22,8 @@ RANK = {
     "array_types": 0,
     "named_axes": 1,
     "notebook": 1,
+    "named_path": 1,
+    "needed_packages": 1,
     "engines": 2,
     "spectral": 3,
     "trees": 4,

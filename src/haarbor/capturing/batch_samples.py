@@ -32,14 +32,22 @@ class BatchSamples:
     """
 
     def __init__(self, batches: Any, model: torch.nn.Module) -> None:
+        if isinstance(batches, torch.Tensor | np.ndarray | Mapping | Sample):
+            batches = [batches]
+        elif (
+            not isinstance(batches, Iterable)
+            and hasattr(batches, "__getitem__")
+            and hasattr(batches, "__len__")
+        ):
+            # Data sets of PyTorch can be indexed, and do not say when they end.
+            batches = map(batches.__getitem__, range(len(batches)))
         if isinstance(batches, str | bytes) or not isinstance(batches, Iterable):
             raise CaptureError(
                 "batches must be tensors, dictionaries of model inputs, or a loader of them; found "
                 f"{batches!r:.60}. Read files with the functions of haarbor.capturing.inputs, such as "
                 "text_samples."
             )
-        single = isinstance(batches, torch.Tensor | np.ndarray | Mapping | Sample)
-        self._batches: Any = [batches] if single else batches
+        self._batches: Any = batches
         self._inputs = ForwardInputs(model)
         self._first: _Split | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from itertools import chain
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import torch
 from haarbor.capturing.attention_call import OnCall
 from haarbor.capturing.batch_samples import BatchSamples
 from haarbor.capturing.continued_run import WEIGHTS, begun_run, continued_plan
+from haarbor.capturing.deferred_interruption import deferred_interruption
 from haarbor.capturing.huggingface import Mode, recorded_attention
 from haarbor.capturing.inputs import Sample
 from haarbor.capturing.model_identity import config_digest, library_versions, model_name
@@ -121,7 +122,7 @@ def capture(
             # Another process may have gone on with the run before this one got to write.
             if index in done:
                 continue
-            with writer.batch(index) as batch:
+            with ExitStack() as end, writer.batch(index) as batch:
                 recorder = SampleRecorder(model, plan.contents, sample, batch.write_layer)
                 with _recording(model, mode, recorder.record):
                     output = _forward(model, sample)
@@ -131,6 +132,8 @@ def capture(
                         batch.write_labels(stream.name, *_stream_labels(stream, sample))
                 if sample.picture is not None:
                     batch.write_picture(sample.picture)
+                # A batch is either complete or absent: it is not interrupted while it becomes complete.
+                end.enter_context(deferred_interruption())
             samples.take_output(index, output)
             if on_progress is not None:
                 on_progress(index + 1, plan.n_batches)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from haarbor.errors import CaptureError
+from haarbor.needed_packages import needed_package
 from haarbor.zoo.json_file import json_object
-from haarbor.zoo.needed_packages import needed_package
 
 __all__ = ["checkpoint_config", "first_line", "model_class"]
 

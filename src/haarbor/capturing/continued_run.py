@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from haarbor.errors import StoreError
+from haarbor.named_path import require_run_place
 from haarbor.store import Run, RunPlan, open_run
-from haarbor.store.keys import keys_at
-from haarbor.store.run_document import stored_plan
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
 
-__all__ = ["KEYWORDS", "WEIGHTS", "begun_run", "continued_plan", "require_place"]
+__all__ = ["KEYWORDS", "WEIGHTS", "begun_run", "continued_plan"]
 
 WEIGHTS = "weights"
 """Setting of a run with the digest of the weights alone, which tells why two models differ."""
@@ -40,35 +40,6 @@ KEYWORDS: Mapping[str, str] = {
 """How the functions of Haarbor call what a run was begun with."""
 
 
-def require_place(location: Any) -> None:
-    """Refuse what can be no place of a run, before anything slow begins.
-
-    Parameters
-    ----------
-    location : str, path or zarr.abc.store.Store
-
-    Raises
-    ------
-    StoreError
-        If it is nothing of the kind, or something else than a run is there.
-    """
-    from zarr.abc.store import Store as AnyStore
-
-    if isinstance(location, AnyStore):
-        return
-    if not isinstance(location, str | os.PathLike):
-        raise StoreError(
-            f"the location of a run must be a path or a URL; found {location!r:.60}. Give a folder, such as "
-            "'run.zarr'."
-        )
-    text = os.fspath(location)
-    if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise StoreError(
-            f"the location of a run must be a path or a URL; found {text!r:.60}. Give a folder, such as "
-            "'run.zarr'."
-        )
-
-
 def begun_run(location: str | os.PathLike[str] | Store) -> Run | None:
     """Run that is at a place already; None where there is nothing yet.
 
@@ -85,19 +56,26 @@ def begun_run(location: str | os.PathLike[str] | Store) -> Run | None:
     StoreError
         If something else lies there, or it cannot be read.
     """
-    require_place(location)
+    if isinstance(location, str) and "://" in location:
+        return _run_elsewhere(location)
+    from zarr.abc.store import Store as AnyStore
+
+    if isinstance(location, AnyStore):
+        return _run_elsewhere(location)
+    require_run_place(location)
+    path = Path(location)
+    # A writer that was stopped before it wrote anything leaves its lock behind.
+    if not path.exists() or all(file.suffix == ".lock" for file in path.iterdir()):
+        return None
+    return open_run(location)
+
+
+def _run_elsewhere(location: str | Store) -> Run | None:
     try:
-        there = stored_plan(keys_at(location, read_only=False))
-        return None if there is None else open_run(location)
+        return open_run(location)
+    # Nothing there yet; whatever else is wrong with the place is told when it is written to.
     except StoreError:
-        raise
-    # A name too long, a folder that may not be looked into, characters no file system takes.
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise StoreError(
-            f"the location of a run must be a folder that can be read and written; {str(location)[:80]!r} "
-            f"cannot: {reason}. Choose another place."
-        ) from error
+        return None
 
 
 def continued_plan(there: RunPlan, here: RunPlan, place: str, words: Mapping[str, str] = KEYWORDS) -> RunPlan:

@@ -19,9 +19,9 @@ from haarbor.capturing.loaded_model import LoadedModel
 from haarbor.capturing.offline_hub import offline_hub
 from haarbor.capturing.zoo_models import ZOO, is_zoo_folder, zoo_model
 from haarbor.errors import CaptureError, SettingError
+from haarbor.named_path import named_path
+from haarbor.needed_packages import needed_package
 from haarbor.zoo.json_file import json_object
-from haarbor.zoo.named_path import named_path
-from haarbor.zoo.needed_packages import needed_package
 
 __all__ = ["load_model"]
 
@@ -260,6 +260,12 @@ def _takes(model: Any, folder: Path, notes: list[str]) -> ModelInputs | None:
     except CaptureError as error:
         notes.append(str(error))
         return None
+    # Entries of another kind than they should be fail where they are first used.
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise CaptureError(
+            f"the configuration of {folder.name} must say what the model takes; it could not be used: "
+            f"{first_line(error)} Check config.json and preprocessor_config.json."
+        ) from error
     if isinstance(takes, ImageSettings) and takes.source.startswith("no "):
         notes.append(f"images are normalised with mean and deviation 0.5: {takes.source.split(':')[0]}.")
     return takes

@@ -12,9 +12,9 @@ from haarbor.capturing.checkpoint_config import first_line
 from haarbor.capturing.inputs import ImageSettings, TokenInputs
 from haarbor.capturing.loaded_model import LoadedModel
 from haarbor.errors import CaptureError
+from haarbor.needed_packages import needed_package
 from haarbor.zoo import TransformerXL, VisionTransformer, embedded_folder, load_checkpoint
 from haarbor.zoo.json_file import json_object
-from haarbor.zoo.needed_packages import needed_package
 
 __all__ = ["ZOO", "is_zoo_folder", "zoo_model"]
 

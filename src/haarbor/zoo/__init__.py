@@ -1,6 +1,6 @@
 """A Transformer-XL and a Vision Transformer to read, train and look into; a trained one of each inside."""
 
-from haarbor.zoo.needed_packages import needed_package as _needed_package
+from haarbor.needed_packages import needed_package as _needed_package
 
 # Before the modules that import them at their top, whose failure would be a traceback.
 for _name in ("torch", "safetensors"):

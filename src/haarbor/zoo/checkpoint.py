@@ -13,8 +13,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from haarbor.errors import CaptureError
+from haarbor.named_path import named_path
 from haarbor.zoo.json_file import json_object
-from haarbor.zoo.named_path import named_path
 from haarbor.zoo.transformer_xl import TransformerXL, TransformerXLConfig
 from haarbor.zoo.vision_transformer import VisionTransformer, VisionTransformerConfig
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from haarbor.errors import CaptureError
+from haarbor.errors import CaptureError, StoreError
 
-__all__ = ["named_path"]
+__all__ = ["named_path", "require_run_place"]
 
 
 def named_path(value: Any, what: str) -> Path:
@@ -54,3 +54,33 @@ def named_path(value: Any, what: str) -> Path:
             "the path."
         ) from error
     return path
+
+
+def require_run_place(location: Any) -> None:
+    """Refuse a place that no run can be written to, before anything slow begins.
+
+    Parameters
+    ----------
+    location : str or path
+        Of a run; URLs are not looked up.
+
+    Raises
+    ------
+    StoreError
+        If it is no path, a file, or may not be written to.
+    """
+    if isinstance(location, str) and "://" in location:
+        return
+    try:
+        path = named_path(location, "a run").absolute()
+    except CaptureError as error:
+        raise StoreError(str(error)) from None
+    nearest = next(folder for folder in (path, *path.parents) if folder.exists())
+    if not nearest.is_dir():
+        where = "it" if nearest == path else f"{nearest} on the way to it"
+        raise StoreError(f"a run must be a folder; {where} is a file. Choose another place than {path}.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise StoreError(
+            f"a run must be written to a folder that may be changed; {nearest} may not. Choose another "
+            "place, or change its permissions."
+        )
