@@ -24,6 +24,8 @@ RANK = {
     "named_axes": 1,
     "whole_file": 1,
     "notebook": 1,
+    "named_path": 1,
+    "needed_packages": 1,
     "engines": 2,
     "spectral": 3,
     "trees": 4,

@@ -70,3 +70,52 @@ def test_a_damaged_folder_is_refused_in_one_line(folder, harm):
         load_checkpoint(folder)
     assert "\n" not in str(caught.value)
     assert str(folder.parent) not in str(caught.value)
+
+
+def changed(folder, **changes):
+    content = json.loads((folder / "config.json").read_text())
+    damaged(folder, "config.json", json.dumps({**content, **changes}).encode())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"width": 10**12},
+        {"vocab_size": 10**30},
+        {"n_layers": 10**9},
+        {"n_layers": -1},
+        {"n_heads": 0},
+        {"n_heads": True},
+        {"head_width": 2.5},
+        {"memory_length": None},
+        {"dropout": "much"},
+        {"kind": ["transformer-xl"]},
+        {"surprise": 1},
+    ],
+    ids=str,
+)
+def test_absurd_sizes_are_refused_in_one_line_and_take_no_memory(folder, changes):
+    changed(folder, **changes)
+    with pytest.raises(CaptureError, match=r"^small must hold config.json and model.safetensors") as caught:
+        load_checkpoint(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_json_nested_too_deeply_is_refused_in_one_line(folder):
+    damaged(folder, "config.json", b"[" * 100_000)
+    with pytest.raises(CaptureError, match="nested too deeply"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    "name", [None, "", 5, "a\0b", "x" * 5000], ids=["None", "empty", "number", "NUL", "long"]
+)
+def test_what_is_no_path_is_refused(name):
+    with pytest.raises(CaptureError, match="a network must be given by") as caught:
+        load_checkpoint(name)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_folder_may_be_given_as_text(folder):
+    assert load_checkpoint(str(folder)).config.width == 8

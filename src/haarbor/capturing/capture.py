@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from itertools import chain
 from typing import Any, Literal
 
-import numpy as np
 import torch
 
 from haarbor.capturing.attention_call import OnCall
+from haarbor.capturing.batch_samples import BatchSamples
+from haarbor.capturing.continued_run import WEIGHTS, begun_run, continued_plan
+from haarbor.capturing.deferred_interruption import deferred_interruption
 from haarbor.capturing.huggingface import Mode, recorded_attention
 from haarbor.capturing.inputs import Sample
 from haarbor.capturing.model_identity import config_digest, library_versions, model_name
 from haarbor.capturing.sample_recorder import ObservedLayers, SampleRecorder
 from haarbor.capturing.torch_modules import recorded_modules
-from haarbor.errors import CaptureError, SettingError
+from haarbor.capturing.weights_digest import weights_digest
+from haarbor.errors import CaptureError, HaarborError, SettingError
 from haarbor.store import Run, RunPlan, StreamPlan, create_run, open_run
 
 __all__ = ["capture"]
@@ -48,9 +52,11 @@ def capture(
         In eval mode. A Hugging Face model whose attention goes through the attention interface, or
         any model built on ``nn.MultiheadAttention`` or ``scaled_dot_product_attention``.
     batches : iterable
-        Samples, or dictionaries of model inputs, or tensors for the first argument of the model;
-        with a batch axis of any size. Every element along it becomes a batch of the run: what the
-        paper calls a batch is one collection of tokens.
+        Samples, or dictionaries of model inputs, or tensors for the first argument of the model, or
+        pairs of inputs and labels, as a ``DataLoader`` gives them, whose labels are left out; with a
+        batch axis of any size. Every element along it becomes a batch of the run: what the paper
+        calls a batch is one collection of tokens. Where they can be indexed, as those of
+        :mod:`haarbor.capturing.inputs` can, a capture that goes on makes only those it has not yet.
     location : str or path
         Folder of the store, or a URL that zarr takes.
     content : sequence of {"probabilities", "logits"}
@@ -79,110 +85,126 @@ def capture(
     StoreError
         If the store cannot be written, or holds another run.
     """
-    if mode not in ("faithful", "transparent"):
-        raise SettingError(f"mode must be 'faithful' or 'transparent'; found {mode!r}.")
-    if model.training:
-        raise CaptureError("the model must be in eval mode, or dropout is recorded; call model.eval() first.")
-    samples = _Samples(batches)
-    first = samples.first()
-    observed = _observed_layers(model, first, mode)
+    _require_options(model, content, mode, dtype, name, settings, on_progress, on_plan)
+    begun = begun_run(location)
+    samples = BatchSamples(batches, model)
+    complete = frozenset() if begun is None else frozenset(begun.batches)
+    if complete:
+        samples.require_lasting_order()
+    missing = samples.missing(complete)
+    # One sample is run before anything is written: one that is to be recorded, if there is any left.
+    trial = next(missing, None)
+    sample = samples.first() if trial is None else trial[1]
+    observed = _observed_layers(model, sample, mode)
+    weights = weights_digest(model)
     plan = RunPlan(
         model=name or model_name(model),
-        config_digest=config_digest(model),
+        config_digest=config_digest(model, weights),
         contents=tuple(content),
         dtype=dtype,
         streams=_stream_plans(observed),
         n_batches=samples.n_samples,
-        labels=_label_kind(first),
-        settings={"mode": mode if _is_huggingface(model) else "hooks", **dict(settings or {})},
+        labels=_label_kind(sample),
+        settings={
+            "mode": mode if _is_huggingface(model) else "hooks",
+            **dict(settings or {}),
+            WEIGHTS: weights,
+        },
         library_versions=library_versions(),
     )
     if on_plan is not None:
         on_plan(plan)
+    if begun is not None:
+        plan = continued_plan(begun.plan, plan, begun.location)
     with create_run(location, plan) as writer:
-        done_before = set(writer.complete_batches)
-        for index, sample in enumerate(samples):
-            if index in done_before:
+        done = frozenset(writer.complete_batches)
+        for index, sample in chain(() if trial is None else (trial,), missing):
+            # Another process may have gone on with the run before this one got to write.
+            if index in done:
                 continue
-            with writer.batch(index) as batch:
+            with ExitStack() as end, writer.batch(index) as batch:
                 recorder = SampleRecorder(model, plan.contents, sample, batch.write_layer)
                 with _recording(model, mode, recorder.record):
-                    _forward(model, sample)
+                    output = _forward(model, sample)
                 for stream in plan.streams:
                     batch.write_mask(stream.name, recorder.masks[stream.name])
                     if plan.labels != "none":
                         batch.write_labels(stream.name, *_stream_labels(stream, sample))
                 if sample.picture is not None:
                     batch.write_picture(sample.picture)
+                # A batch is either complete or absent: it is not interrupted while it becomes complete.
+                end.enter_context(deferred_interruption())
+            samples.take_output(index, output)
             if on_progress is not None:
                 on_progress(index + 1, plan.n_batches)
     return open_run(location)
 
 
-class _Samples:
-    """Single samples out of batches of any size, the first one known in advance."""
-
-    def __init__(self, batches: Iterable[Any]) -> None:
-        self._batches = batches
-        if isinstance(batches, torch.Tensor | np.ndarray | Mapping | Sample):
-            self._batches = [batches]
-        self._iterator = iter(self._batches)
-        try:
-            self._head = list(_single_samples(next(self._iterator)))
-        except StopIteration:
-            raise CaptureError("there must be at least one batch to capture; found none.") from None
-
-    def first(self) -> Sample:
-        return self._head[0]
-
-    @property
-    def n_samples(self) -> int | None:
-        """Number of samples, where every batch is seen to hold one or the batches can be counted."""
-        if not isinstance(self._batches, Sequence):
-            return None
-        if all(isinstance(batch, Sample) for batch in (self._batches[0], self._batches[-1])):
-            return len(self._batches)
-        return sum(_n_rows(batch) for batch in self._batches)
-
-    def __iter__(self) -> Iterator[Sample]:
-        yield from self._head
-        for batch in self._iterator:
-            yield from _single_samples(batch)
-
-
-def _n_rows(batch: Any) -> int:
-    if isinstance(batch, Sample):
-        return 1
-    values = list(batch.values()) if isinstance(batch, Mapping) else [batch]
-    return int(values[0].shape[0])
-
-
-def _single_samples(batch: Any) -> Iterator[Sample]:
-    if isinstance(batch, Sample):
-        yield batch
-        return
-    inputs = dict(batch) if isinstance(batch, Mapping) else {"": batch}
-    tensors = {key: torch.as_tensor(value) for key, value in inputs.items()}
-    sizes = {key: int(value.shape[0]) for key, value in tensors.items() if value.dim() > 0}
-    if not sizes or len(set(sizes.values())) != 1:
-        raise CaptureError(f"the tensors of a batch must have one batch size; found {sizes}.")
-    for row in range(next(iter(sizes.values()))):
-        single = {key: value[row : row + 1] for key, value in tensors.items()}
-        padding = single.get("attention_mask")
-        valid = None if padding is None or padding.dim() != 2 else padding[0].bool().cpu().numpy()
-        yield Sample(inputs=single, labels=(), valid=valid)
+def _require_options(
+    model: Any, content: Any, mode: Any, dtype: Any, name: Any, settings: Any, *functions: Any
+) -> None:
+    if not isinstance(model, torch.nn.Module):
+        inner = isinstance(getattr(model, "model", None), torch.nn.Module)
+        raise CaptureError(
+            f"the model must be a torch.nn.Module; found {type(model).__name__}. "
+            + ("Pass its .model." if inner else "Load one with haarbor.capturing.load_model(name).model.")
+        )
+    if model.training:
+        raise CaptureError("the model must be in eval mode, or dropout is recorded; call model.eval() first.")
+    if (
+        isinstance(content, str)
+        or not isinstance(content, Sequence)
+        or not content
+        or any(part not in ("probabilities", "logits") for part in content)
+    ):
+        raise SettingError(
+            "content must be a sequence of 'probabilities' and 'logits'; "
+            f"found {content!r:.60}. Write content=('probabilities',) or content=('probabilities', 'logits')."
+        )
+    for what, value, offered in (
+        ("mode", mode, ("faithful", "transparent")),
+        ("dtype", dtype, ("float16", "float32")),
+    ):
+        if not isinstance(value, str) or value not in offered:
+            raise SettingError(
+                f"{what} must be {' or '.join(map(repr, offered))}; found {value!r:.60}. Write one of them, "
+                "as text."
+            )
+    if name is not None and not isinstance(name, str):
+        raise SettingError(
+            f"name must be the model's name, as text; found {name!r:.60}. Leave it out to name the model by "
+            "where it came from."
+        )
+    if settings is not None and not isinstance(settings, Mapping):
+        raise SettingError(f"settings must be a mapping of names to JSON values; found {settings!r:.60}.")
+    for function in functions:
+        if function is not None and not callable(function):
+            raise SettingError(f"on_progress and on_plan must be functions; found {function!r:.60}.")
 
 
-def _forward(model: torch.nn.Module, sample: Sample) -> None:
-    weight = next(model.parameters(), torch.zeros(1))
-    inputs = sample.inputs_on(weight.device, weight.dtype)
-    with torch.no_grad():
-        if "" in inputs and _is_huggingface(model):
-            model(inputs[""], **_no_cache(model))
-        elif "" in inputs:
-            model(inputs[""])
-        else:
-            model(**inputs, **(_no_cache(model) if _is_huggingface(model) else {}))
+def _forward(model: torch.nn.Module, sample: Sample) -> Any:
+    weights: list[torch.Tensor] = [weight for weight in model.parameters() if not weight.is_meta]
+    device = weights[0].device if weights else torch.device("cpu")
+    dtype = next((weight.dtype for weight in model.parameters() if weight.is_floating_point()), torch.float32)
+    inputs = sample.inputs_on(device, dtype)
+    options = _no_cache(model) if _is_huggingface(model) else {}
+    try:
+        with torch.no_grad():
+            if "" in inputs:
+                return model(inputs[""], **options)
+            return model(**inputs, **options)
+    except HaarborError:
+        raise
+    # A model fails on inputs of another kind, or for want of memory, in whichever line meets them first.
+    except Exception as error:
+        shapes = ", ".join(f"{name or 'inputs'} {tuple(value.shape)}" for name, value in inputs.items())
+        reason = " ".join(str(error).split())[:200].rstrip(". ") or "no reason given"
+        short = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in reason
+        raise CaptureError(
+            f"the model must run on its inputs; {type(model).__name__} fails on {shapes} with "
+            f"{type(error).__name__}: {reason}. "
+            + ("Take fewer tokens, or another device." if short else "Check what its forward takes.")
+        ) from error
 
 
 def _no_cache(model: torch.nn.Module) -> dict[str, Any]:
@@ -217,8 +239,21 @@ def _observed_layers(model: torch.nn.Module, sample: Sample, mode: Mode) -> Obse
         else "nn.MultiheadAttention or scaled_dot_product_attention"
     )
     raise CaptureError(
-        f"the attention of {type(model).__name__} cannot be recorded: {where} {means}. Save its weights "
-        "(output_attentions=True) as arrays and import those instead."
+        f"the attention of {type(model).__name__} cannot be recorded: {where} {means}. {_way_out(model)}"
+    )
+
+
+def _way_out(model: torch.nn.Module) -> str:
+    if _is_huggingface(model):
+        return (
+            "Run it with output_attentions=True, and give the arrays to haarbor.store.import_arrays("
+            "torch.stack(output.attentions), location, axes=('layer', 'batch', 'head', 'query', 'key'))."
+        )
+    return (
+        "Where it multiplies queries by keys, as with torch.einsum, write two lines instead: q, k, v = "
+        "(x.transpose(1, 2) for x in (q, k, v)), if they are (batch, token, head, width), and mixed = "
+        "torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask). Or give weights that "
+        "you computed to haarbor.store.import_arrays(weights, location, axes=('head', 'query', 'key'))."
     )
 
 

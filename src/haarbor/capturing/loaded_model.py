@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from haarbor.capturing.inputs import ImageSettings, ModelInputs
+from haarbor.capturing.model_identity import config_digest
 
 __all__ = ["LoadedModel"]
 
@@ -23,9 +24,13 @@ class LoadedModel:
     """What the model takes; None where Haarbor makes no such inputs."""
     name: str
     """As the hub or timm has it, or the name of the folder or file; never a path."""
-    config_digest: str
     notes: tuple[str, ...]
     """What the user should know, a line each."""
+
+    @property
+    def config_digest(self) -> str:
+        """Digest of the model's configuration and weights, all of which are read for it."""
+        return config_digest(self.model)
 
     @property
     def images(self) -> ImageSettings | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,12 +12,16 @@ from typing import Any
 
 import torch
 
+from haarbor.capturing.checkpoint_config import checkpoint_config, first_line, model_class
 from haarbor.capturing.inputs import ImageSettings, ModelInputs, model_inputs
 from haarbor.capturing.inputs.image_settings import timm_settings
 from haarbor.capturing.loaded_model import LoadedModel
-from haarbor.capturing.model_identity import config_digest
+from haarbor.capturing.offline_hub import offline_hub
 from haarbor.capturing.zoo_models import ZOO, is_zoo_folder, zoo_model
 from haarbor.errors import CaptureError, SettingError
+from haarbor.named_path import named_path
+from haarbor.needed_packages import needed_package
+from haarbor.zoo.json_file import json_object
 
 __all__ = ["load_model"]
 
@@ -96,34 +99,36 @@ def load_model(
     name = str(name_or_path)
     if name.startswith(_TIMM):
         return _timm_model(name.removeprefix(_TIMM), wanted, target)
-    if name.startswith(ZOO) or is_zoo_folder(Path(name).expanduser()):
+    if name.startswith(ZOO):
         return zoo_model(name, dtype=wanted, device=target)
-    folder, short, gguf_file = _located(name, gguf_file)
-    config = _configuration(folder, short, gguf_file)
+    path = named_path(name_or_path, "a model")
+    if is_zoo_folder(path):
+        return zoo_model(name, dtype=wanted, device=target)
+    folder, short, gguf_file = _located(path, name, gguf_file)
+    needed_package("transformers", "a model")
     notes: list[str] = []
-    architecture = _architecture(config, short, gguf_file, notes)
-    model = _weights(architecture, folder, short, gguf_file, wanted)
-    try:
-        model.to(target)
-    except RuntimeError as error:
-        raise CaptureError(f"{short} could not be moved to {device}: {_line(error)}") from error
-    model.eval()
-    takes: ModelInputs | None = None
-    try:
-        takes = model_inputs(model, _preprocessor(folder))
-    except CaptureError as error:
-        notes.append(str(error))
-    if isinstance(takes, ImageSettings) and takes.source.startswith("no "):
-        notes.append(f"images are normalised with mean and deviation 0.5: {takes.source.split(':')[0]}.")
-    tokenizer = None
-    if not isinstance(takes, ImageSettings):
-        tokenizer = _tokenizer(folder, gguf_file, notes)
+    with offline_hub(), _quiet_transformers():
+        if gguf_file is not None:
+            _require_gguf_packages(short)
+        elif not (folder / "config.json").is_file():
+            raise CaptureError(f"{short} must have a config.json; there is none. {_gguf_there(folder)}")
+        config = checkpoint_config(folder, short, gguf_file, notes)
+        architecture, config = model_class(config, folder, short, gguf_file, notes)
+        model = _weights(architecture, config, folder, short, gguf_file, wanted, notes)
+        try:
+            model.to(target)
+        except RuntimeError as error:
+            raise CaptureError(f"{short} could not be moved to {device}: {first_line(error)}") from error
+        model.eval()
+        takes = _takes(model, folder, notes)
+        tokenizer = None
+        if not isinstance(takes, ImageSettings):
+            tokenizer = _tokenizer(folder, gguf_file, notes)
     return LoadedModel(
         model=model,
         tokenizer=tokenizer,
         takes=takes,
         name=short,
-        config_digest=config_digest(model),
         notes=tuple(notes),
     )
 
@@ -133,7 +138,7 @@ def _dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:
     if dtype is None:
         return None
     if name not in _DTYPES:
-        raise SettingError(f"dtype must be one of {', '.join(_DTYPES)}; found {name}.")
+        raise SettingError(f"dtype must be one of {', '.join(_DTYPES)}; found {name:.60}. Pick one, or None.")
     found: torch.dtype = getattr(torch, name)
     return found
 
@@ -143,14 +148,20 @@ def _device(device: str | torch.device) -> torch.device:
         found = torch.device(device)
         # Allocation tells whether the device is there.
         torch.empty(0, device=found)
-    except (RuntimeError, AssertionError) as error:
-        raise CaptureError(f"the device {device} cannot be used here: {_line(error)}") from error
+        if found.type == "meta":
+            raise RuntimeError("it holds no values")
+    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
+        raise CaptureError(f"the device {device} cannot be used here: {first_line(error)}") from error
     return found
 
 
-def _located(name: str, gguf_file: str | None) -> tuple[Path, str, str | None]:
+def _located(path: Path, name: str, gguf_file: str | None) -> tuple[Path, str, str | None]:
     """Folder of a model, its short name, and its GGUF file if it is one."""
-    path = Path(name).expanduser()
+    if gguf_file is not None and (not isinstance(gguf_file, str) or not gguf_file.endswith(".gguf")):
+        raise SettingError(
+            f"gguf_file must be the name of a .gguf file; found {gguf_file!r:.60}. Leave it out for "
+            "safetensors."
+        )
     if path.is_dir():
         short = path.resolve().name or "model"
         if gguf_file is not None:
@@ -176,10 +187,9 @@ def _gguf_there(folder: Path) -> str:
 
 
 def _hub_folder(name: str, gguf_file: str | None) -> Path:
-    try:
-        from huggingface_hub import errors, snapshot_download
-    except ImportError as error:
-        raise _missing_transformers() from error
+    needed_package("huggingface_hub", "a model of the hub")
+    from huggingface_hub import errors, snapshot_download
+
     patterns = [*_FROM_HUB] if gguf_file is None else ["config.json", gguf_file]
     try:
         return Path(snapshot_download(name, allow_patterns=patterns))
@@ -200,87 +210,81 @@ def _hub_folder(name: str, gguf_file: str | None) -> Path:
         ) from error
 
 
-def _configuration(folder: Path, short: str, gguf_file: str | None) -> Any:
-    try:
-        from transformers import CONFIG_MAPPING, AutoConfig
-    except ImportError as error:
-        raise _missing_transformers() from error
-    if gguf_file is not None:
-        _require_gguf_packages(short)
-        try:
-            return AutoConfig.from_pretrained(folder, gguf_file=gguf_file, local_files_only=True)
-        # A damaged GGUF file fails in whichever line of the reader it meets first.
-        except Exception as error:
-            raise CaptureError(
-                f"{gguf_file} must be a GGUF file of an architecture that transformers reads: {_line(error)}"
-            ) from error
-    if not (folder / "config.json").is_file():
-        raise CaptureError(f"{short} must have a config.json; there is none. {_gguf_there(folder)}")
-    raw = _json(folder / "config.json")
-    kind = raw.get("model_type")
-    if kind not in CONFIG_MAPPING:
-        if raw.get("auto_map"):
-            raise _needs_code(short, str(kind))
-        raise CaptureError(
-            f"config.json of {short} must name a model_type that transformers has; found {kind!r}. Update "
-            "transformers, or check that this is a Hugging Face model."
-        )
-    try:
-        return AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    # Values that transformers does not take fail in its own checks, or in the arithmetic on them.
-    except Exception as error:
-        raise CaptureError(f"config.json of {short} could not be read: {_line(error)}") from error
-
-
-def _architecture(config: Any, short: str, gguf_file: str | None, notes: list[str]) -> Any:
-    import transformers
-
-    named = getattr(config, "architectures", None) or []
-    if named:
-        try:
-            found = getattr(transformers, str(named[0]), None)
-        except ImportError:
-            found = None
-        if isinstance(found, type) and issubclass(found, transformers.PreTrainedModel):
-            return found
-        if getattr(config, "auto_map", None):
-            raise _needs_code(short, str(named[0]))
-        notes.append(f"transformers has no {named[0]}; the model was loaded without its task.")
-    return transformers.AutoModel if gguf_file is None else transformers.AutoModelForCausalLM
-
-
-def _needs_code(short: str, what: str) -> CaptureError:
-    return CaptureError(
-        f"{short} needs code of its own ({what} in auto_map), which Haarbor does not run. Use a model that "
-        "transformers has, or load it yourself and pass the model to haarbor.capturing."
-    )
-
-
 def _weights(
-    architecture: Any, folder: Path, short: str, gguf_file: str | None, dtype: torch.dtype | None
+    architecture: Any,
+    config: Any,
+    folder: Path,
+    short: str,
+    gguf_file: str | None,
+    dtype: torch.dtype | None,
+    notes: list[str],
 ) -> Any:
     if gguf_file is None:
         _require_safetensors(folder, short)
     options: dict[str, Any] = {"gguf_file": gguf_file} if gguf_file else {"use_safetensors": True}
     try:
-        with _without_progress_bars():
-            model, report = architecture.from_pretrained(
-                folder, dtype=dtype or "auto", output_loading_info=True, local_files_only=True, **options
-            )
-    # Damaged files, foreign shapes and missing packages fail in as many ways.
+        model, report = architecture.from_pretrained(
+            folder,
+            config=config,
+            dtype=dtype or "auto",
+            output_loading_info=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            **options,
+        )
+    # Damaged files, foreign shapes, missing packages and too little memory fail in as many ways.
     except Exception as error:
-        raise CaptureError(f"the weights of {short} could not be loaded: {_line(error)}") from error
+        if "ignore_mismatched_sizes" in str(error):
+            raise CaptureError(
+                f"the weights of {short} could not be loaded: they have other sizes than its configuration. "
+                "Check that config.json belongs to the weights."
+            ) from error
+        raise CaptureError(f"the weights of {short} could not be loaded: {first_line(error)}") from error
     missing = sorted(key for key in report["missing_keys"] if not set(key.split(".")) & set(_HEADS))
     if missing:
         raise CaptureError(
             f"the weights of {short} must fill {type(model).__name__}; {len(missing)} are missing, such as "
             f"{missing[0]}. Check that config.json belongs to the weights."
         )
+    if report["missing_keys"]:
+        notes.append(
+            f"the checkpoint of {short} has no {min(report['missing_keys'])}: what {type(model).__name__} "
+            "makes of the last layer is random. Its attention is not."
+        )
     return model
 
 
+def _takes(model: Any, folder: Path, notes: list[str]) -> ModelInputs | None:
+    try:
+        takes = model_inputs(model, _preprocessor(folder))
+    except CaptureError as error:
+        notes.append(str(error))
+        return None
+    # Entries of another kind than they should be fail where they are first used.
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise CaptureError(
+            f"the configuration of {folder.name} must say what the model takes; it could not be used: "
+            f"{first_line(error)} Check config.json and preprocessor_config.json."
+        ) from error
+    if isinstance(takes, ImageSettings) and takes.source.startswith("no "):
+        notes.append(f"images are normalised with mean and deviation 0.5: {takes.source.split(':')[0]}.")
+    return takes
+
+
 def _require_safetensors(folder: Path, short: str) -> None:
-    if any((folder / name).is_file() for name in _WEIGHTS):
+    if (folder / _WEIGHTS[0]).is_file():
+        return
+    if (folder / _WEIGHTS[1]).is_file():
+        parts = json_object(folder / _WEIGHTS[1]).get("weight_map")
+        names = set(parts.values()) if isinstance(parts, dict) and parts else {None}
+        for name in names:
+            # A name with folders in it would lead out of the model's own.
+            plain = isinstance(name, str) and Path(name).name == name and name.endswith(".safetensors")
+            if not plain or not (folder / str(name)).is_file():
+                raise CaptureError(
+                    f"{_WEIGHTS[1]} of {short} must name safetensors files beside it; found {name!r:.80}, "
+                    "which is none. Download the model again."
+                )
         return
     pickled = sorted(file.name for file in folder.iterdir() if file.suffix in _PICKLES)
     if pickled:
@@ -312,27 +316,17 @@ def _tokenizer(folder: Path, gguf_file: str | None, notes: list[str]) -> Any:
         )
     # A tokenizer is not needed for token ids; what is wrong with it is told, and not fatal.
     except Exception as error:
-        notes.append(f"the tokenizer could not be loaded: {_line(error)}")
+        notes.append(f"the tokenizer could not be loaded: {first_line(error)}")
         return None
 
 
 def _preprocessor(folder: Path) -> Mapping[str, Any] | None:
     if (folder / "preprocessor_config.json").is_file():
-        return _json(folder / "preprocessor_config.json")
+        return json_object(folder / "preprocessor_config.json")
     if (folder / "processor_config.json").is_file():
-        found = _json(folder / "processor_config.json").get("image_processor")
+        found = json_object(folder / "processor_config.json").get("image_processor")
         return found if isinstance(found, Mapping) else None
     return None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CaptureError(f"{path.name} must be JSON; it could not be read: {_line(error)}") from error
-    if not isinstance(found, dict):
-        raise CaptureError(f"{path.name} must be a JSON object; found {type(found).__name__}.")
-    return found
 
 
 def _timm_model(name: str, dtype: torch.dtype | None, device: torch.device) -> LoadedModel:
@@ -340,7 +334,7 @@ def _timm_model(name: str, dtype: torch.dtype | None, device: torch.device) -> L
         timm: Any = importlib.import_module("timm")
     except ImportError as error:
         raise CaptureError(
-            f"timm:{name} needs timm, which cannot be imported here ({_line(error).rstrip('.')}): "
+            f"timm:{name} needs timm, which cannot be imported here ({first_line(error).rstrip('.')}): "
             "pip install timm torchvision."
         ) from error
     if not timm.is_model(name):
@@ -350,7 +344,7 @@ def _timm_model(name: str, dtype: torch.dtype | None, device: torch.device) -> L
     # timm downloads with several libraries, each with errors of its own.
     except Exception as error:
         raise CaptureError(
-            f"timm:{name} could not be loaded: {_line(error).rstrip('.')}. Check the connection."
+            f"timm:{name} could not be loaded: {first_line(error).rstrip('.')}. Check the connection."
         ) from error
     model.to(device, dtype or torch.float32).eval()
     return LoadedModel(
@@ -358,30 +352,22 @@ def _timm_model(name: str, dtype: torch.dtype | None, device: torch.device) -> L
         tokenizer=None,
         takes=timm_settings(model, name),
         name=_TIMM + name,
-        config_digest=config_digest(model),
         notes=(),
     )
 
 
 @contextmanager
-def _without_progress_bars() -> Iterator[None]:
+def _quiet_transformers() -> Iterator[None]:
+    """Without progress bars and tables: what the user should know is in the notes."""
     from transformers.utils import logging as untyped_logging
 
     logging: Any = untyped_logging
-    shown = logging.is_progress_bar_enabled()
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity(logging.CRITICAL)
     try:
         yield
     finally:
+        logging.set_verbosity(verbosity)
         if shown:
             logging.enable_progress_bar()
-
-
-def _missing_transformers() -> CaptureError:
-    return CaptureError("models need transformers, which is not installed: pip install 'haarbor[models]'.")
-
-
-def _line(error: BaseException) -> str:
-    """First line of what an error says."""
-    lines = str(error).strip().splitlines()
-    return f"{(lines[0] if lines else type(error).__name__).rstrip(':. ')}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,21 @@ from typing import Any
 import torch
 
 from haarbor import __version__
+from haarbor.capturing.weights_digest import weights_digest
 
 __all__ = ["config_digest", "library_versions", "model_name"]
 
 # Entries of a configuration that depend on the machine or on how it was loaded, not on the model.
-_PASSING = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "attn_implementation")
+_PASSING = (
+    "_attn_implementation",
+    "_experts_implementation",
+    "_name_or_path",
+    "attn_implementation",
+    "dtype",
+    "experts_implementation",
+    "torch_dtype",
+    "transformers_version",
+)
 
 
 def model_name(model: torch.nn.Module) -> str:
@@ -25,17 +36,38 @@ def model_name(model: torch.nn.Module) -> str:
     return Path(origin).name or type(model).__name__
 
 
-def config_digest(model: torch.nn.Module) -> str:
-    """SHA-256 of the model's configuration, class, and the names and shapes of its parameters.
+def config_digest(model: torch.nn.Module, weights: str | None = None) -> str:
+    """SHA-256 of the model's class, its configuration and its weights.
 
-    Values are not read: two checkpoints of one architecture have the same digest.
+    Parameters
+    ----------
+    model : torch.nn.Module
+    weights : str, optional
+        What `weights_digest` gives of it, where that is known: all weights are read if not.
+
+    Returns
+    -------
+    str
     """
     config: Any = getattr(model, "config", None)
-    settings = config.to_dict() if hasattr(config, "to_dict") else {}
-    settings = {name: value for name, value in settings.items() if name not in _PASSING}
-    shapes = {name: list(value.shape) for name, value in model.named_parameters()}
-    text = json.dumps([type(model).__name__, settings, shapes], sort_keys=True, default=str)
+    if hasattr(config, "to_dict"):
+        settings = config.to_dict()
+    else:
+        settings = asdict(config) if is_dataclass(config) and not isinstance(config, type) else {}
+    parts = [type(model).__name__, _lasting(settings), weights or weights_digest(model)]
+    text = json.dumps(parts, sort_keys=True, default=_text)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _lasting(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _lasting(item) for name, item in value.items() if name not in _PASSING}
+    return [_lasting(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _text(value: Any) -> Any:
+    # The order in which a set gives its elements changes from one start of Python to the next.
+    return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)
 
 
 def library_versions() -> dict[str, str]:

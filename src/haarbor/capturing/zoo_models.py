@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import math
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from haarbor.capturing.checkpoint_config import first_line
 from haarbor.capturing.inputs import ImageSettings, TokenInputs
 from haarbor.capturing.loaded_model import LoadedModel
-from haarbor.capturing.model_identity import config_digest
 from haarbor.errors import CaptureError
+from haarbor.needed_packages import needed_package
 from haarbor.zoo import TransformerXL, VisionTransformer, embedded_folder, load_checkpoint
+from haarbor.zoo.json_file import json_object
 
 __all__ = ["ZOO", "is_zoo_folder", "zoo_model"]
 
@@ -22,10 +24,10 @@ ZOO = "zoo:"
 def is_zoo_folder(folder: Path) -> bool:
     """Whether a folder holds a network that `haarbor.zoo.save_checkpoint` wrote."""
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        kind = json_object(folder / "config.json").get("kind")
+    except CaptureError:
         return False
-    return isinstance(config, dict) and config.get("kind") in ("transformer-xl", "vision-transformer")
+    return isinstance(kind, str) and kind in ("transformer-xl", "vision-transformer")
 
 
 def zoo_model(name: str, *, dtype: torch.dtype | None, device: torch.device) -> LoadedModel:
@@ -58,7 +60,6 @@ def zoo_model(name: str, *, dtype: torch.dtype | None, device: torch.device) -> 
         tokenizer=_tokenizer(folder) if isinstance(model, TransformerXL) else None,
         takes=_token_inputs(model) if isinstance(model, TransformerXL) else _image_settings(model, folder),
         name=short,
-        config_digest=config_digest(model),
         notes=(),
     )
 
@@ -71,23 +72,26 @@ def _tokenizer(folder: Path) -> Any:
     path = folder / "tokenizer.json"
     if not path.is_file():
         return None
+    transformers: Any = needed_package("transformers", "text")
     try:
-        from transformers import PreTrainedTokenizerFast
-    except ImportError as error:
+        return transformers.PreTrainedTokenizerFast(tokenizer_file=str(path))
+    # The reader of the file raises plain exceptions.
+    except Exception as error:
         raise CaptureError(
-            "text needs transformers, which is not installed: pip install 'haarbor[models]'."
+            f"tokenizer.json of {folder.name} must be one that the tokenizers package wrote; it could not be "
+            f"read: {first_line(error)} Copy it from where the network was trained."
         ) from error
-    untyped: Any = PreTrainedTokenizerFast
-    return untyped(tokenizer_file=str(path))
 
 
 def _image_settings(model: VisionTransformer, folder: Path) -> ImageSettings:
     config = model.config
     path = folder / "training.json"
     try:
-        statistics = json.loads(path.read_text(encoding="utf-8"))["images"]
+        statistics = json_object(path)["images"]
         mean, std = (tuple(map(float, statistics[name])) for name in ("mean", "std"))
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        if len(mean) != 3 or len(std) != 3 or not all(map(math.isfinite, (*mean, *std))) or 0 in std:
+            raise ValueError("not three finite numbers")
+    except (CaptureError, ValueError, TypeError, KeyError) as error:
         raise CaptureError(
             f"training.json of {folder.name} must give mean and std of the training images; it could not be "
             "read. Copy it from where the network was trained."

@@ -1,7 +1,13 @@
 """A Transformer-XL and a Vision Transformer to read, train and look into; a trained one of each inside."""
 
-from haarbor.zoo.checkpoint import ZooNetwork, load_checkpoint, save_checkpoint
-from haarbor.zoo.embedded import (
+from haarbor.needed_packages import needed_package as _needed_package
+
+# Before the modules that import them at their top, whose failure would be a traceback.
+for _name in ("torch", "safetensors"):
+    _needed_package(_name, "a model")
+
+from haarbor.zoo.checkpoint import ZooNetwork, load_checkpoint, save_checkpoint  # noqa: E402
+from haarbor.zoo.embedded import (  # noqa: E402
     EMBEDDED_NAMES,
     LabelledImages,
     embedded_folder,
@@ -11,9 +17,9 @@ from haarbor.zoo.embedded import (
     sample_images_path,
     sample_text_path,
 )
-from haarbor.zoo.relative_attention import RelativeAttention, relative_shift, sinusoids
-from haarbor.zoo.transformer_xl import TransformerXL, TransformerXLConfig, TransformerXLOutput
-from haarbor.zoo.vision_transformer import VisionTransformer, VisionTransformerConfig
+from haarbor.zoo.relative_attention import RelativeAttention, relative_shift, sinusoids  # noqa: E402
+from haarbor.zoo.transformer_xl import TransformerXL, TransformerXLConfig, TransformerXLOutput  # noqa: E402
+from haarbor.zoo.vision_transformer import VisionTransformer, VisionTransformerConfig  # noqa: E402
 
 __all__ = [
     "EMBEDDED_NAMES",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from haarbor.errors import CaptureError
+from haarbor.named_path import named_path
+from haarbor.zoo.json_file import json_object
 from haarbor.zoo.transformer_xl import TransformerXL, TransformerXLConfig
 from haarbor.zoo.vision_transformer import VisionTransformer, VisionTransformerConfig
 
@@ -46,12 +48,12 @@ def save_checkpoint(folder: Path, model: ZooNetwork, training: Mapping[str, Any]
     _write_json(folder / _TRAINING, training)
 
 
-def load_checkpoint(folder: Path) -> ZooNetwork:
+def load_checkpoint(folder: str | Path) -> ZooNetwork:
     """Network in eval mode, its weights as float32.
 
     Parameters
     ----------
-    folder : Path
+    folder : str or Path
 
     Returns
     -------
@@ -62,19 +64,45 @@ def load_checkpoint(folder: Path) -> ZooNetwork:
     CaptureError
         If a file is missing or damaged, or the weights are another network's.
     """
+    folder = named_path(folder, "a network")
     try:
-        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        config = json_object(folder / _CONFIG)
         network, sizes = _KINDS[config.pop("kind")]
-        model: ZooNetwork = network(sizes(**config))
+        settings = sizes(**config)
         weights = load_file(folder / _WEIGHTS)
-        model.load_state_dict({name: value.float() for name, value in weights.items()})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, SafetensorError) as error:
-        reason = str(error).splitlines()[0].replace(str(folder), folder.name).rstrip(".: ")
+        _require_plausible_sizes(settings, len(weights))
+        # Without values at first: sizes that are not those of the weights take no memory this way.
+        with torch.device("meta"):
+            model: ZooNetwork = network(settings)
+        model.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
+    except (
+        ArithmeticError,
+        AttributeError,
+        CaptureError,
+        KeyError,
+        MemoryError,
+        OSError,
+        RuntimeError,
+        SafetensorError,
+        TypeError,
+        ValueError,
+    ) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = reason.replace(str(folder), folder.name).rstrip(".: ")[:200]
         raise CaptureError(
             f"{folder.name} must hold {_CONFIG} and {_WEIGHTS} of one network; {reason}. Train it again, or "
             "install the package anew."
         ) from error
     return model.eval()
+
+
+def _require_plausible_sizes(settings: Any, n_tensors: int) -> None:
+    for entry in fields(settings):
+        value, least = getattr(settings, entry.name), 0 if entry.name == "memory_length" else 1
+        if entry.type == "int" and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise ValueError(f"{entry.name} is {value!r:.60}")
+    if settings.n_layers > n_tensors:
+        raise ValueError(f"n_layers is {settings.n_layers}, and there are {n_tensors} weights")
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

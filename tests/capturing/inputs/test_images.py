@@ -173,7 +173,7 @@ def test_a_file_that_is_no_image_is_refused_by_name(tmp_path):
 
 def test_images_of_sixteen_bits_are_refused(tmp_path):
     Image.fromarray(np.full((8, 8), 40000, dtype=np.uint16)).save(tmp_path / "deep.png")
-    with pytest.raises(CaptureError, match=r"deep.png must have 8 bits a channel; found mode I;16"):
+    with pytest.raises(DataError, match=r"^deep.png must have 8 bits a channel; found mode I;16"):
         image_samples(tmp_path, settings=PLAIN)[0]
 
 

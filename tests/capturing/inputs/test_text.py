@@ -176,7 +176,7 @@ def test_a_text_shorter_than_a_window_is_refused(tmp_path):
 def test_other_encodings_are_refused(tmp_path):
     path = tmp_path / "latin.txt"
     path.write_bytes("caf\xe9 the cat".encode("latin-1"))
-    with pytest.raises(CaptureError, match=r"latin.txt must be UTF-8 text; found byte 0xe9"):
+    with pytest.raises(CaptureError, match=r"latin.txt must be UTF-8 text; byte 3 \(line 1\) is 0xe9"):
         text_samples(path, word_tokenizer(), n_tokens=2, takes=TAKES)
 
 

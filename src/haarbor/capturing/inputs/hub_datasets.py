@@ -9,10 +9,10 @@ from typing import Any
 
 from haarbor.capturing.inputs.image_settings import ImageSettings
 from haarbor.capturing.inputs.images import picture_samples
-from haarbor.capturing.inputs.samples import Samples, chosen_count
+from haarbor.capturing.inputs.samples import Samples, checked_count, chosen_count
 from haarbor.capturing.inputs.text import Split, text_pieces_samples
 from haarbor.capturing.inputs.token_inputs import TokenInputs
-from haarbor.errors import CaptureError, HaarborError, SettingError
+from haarbor.errors import CaptureError, HaarborError
 
 __all__ = ["dataset_samples"]
 
@@ -67,8 +67,7 @@ def dataset_samples(
         If the datasets package is missing, the hub cannot be reached, there is no such data set or
         column, or it has too few rows.
     """
-    if n_samples < 1:
-        raise SettingError(f"the number of batches must be at least 1; found {n_samples}.")
+    checked_count(n_samples, "the number of batches")
     usual = _IMAGE_COLUMNS if isinstance(takes, ImageSettings) else _TEXT_COLUMNS
     rows = _rows(name, configuration, part)
     values = _column(name, rows, column, usual)

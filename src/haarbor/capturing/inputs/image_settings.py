@@ -15,6 +15,8 @@ __all__ = ["ImageSettings", "Resample", "prefix_labels", "preprocessed_settings"
 
 Resample = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]
 
+_LONGEST_SIDE = 1 << 16
+
 # In the order of Pillow's numbers, which preprocessor_config.json uses.
 _RESAMPLE: tuple[Resample, ...] = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 
@@ -41,6 +43,21 @@ class ImageSettings:
     """Labels of the tokens before the patches."""
     source: str
     """Where mean and standard deviation come from, in words."""
+
+    def __post_init__(self) -> None:
+        resized = self.resize_to if isinstance(self.resize_to, tuple) else (self.resize_to,)
+        fits = all(1 <= patch <= side for patch, side in zip(self.patch_size, self.size, strict=True))
+        if not fits or max(*self.size, *resized) > _LONGEST_SIDE:
+            raise CaptureError(
+                f"images must hold a patch and be at most {_LONGEST_SIDE} pixels long; found patches of "
+                f"{self.patch_size} in {self.size}, resized to {self.resize_to}. Check config.json."
+            )
+        numbers = (*self.mean, *self.std, self.rescale)
+        if not all(map(math.isfinite, numbers)) or 0 in self.std:
+            raise CaptureError(
+                "images must be normalised by finite numbers and deviations other than zero; found mean "
+                f"{self.mean}, deviation {self.std}. Check the model's preprocessor."
+            )
 
     @property
     def grid(self) -> tuple[int, int]:

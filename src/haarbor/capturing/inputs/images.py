@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +13,12 @@ import numpy as np
 import torch
 
 from haarbor.array_types import AnyArray, ByteArray, FloatArray, frozen
-from haarbor.capturing.inputs.arrays import loaded_array
+from haarbor.capturing.inputs.arrays import loaded_array, plain_array
 from haarbor.capturing.inputs.image_settings import ImageSettings
 from haarbor.capturing.inputs.samples import Sample, Samples, chosen_count
-from haarbor.errors import CaptureError, DataError, ShapeError
+from haarbor.errors import CaptureError, DataError, HaarborError, ShapeError
+from haarbor.named_path import named_path
+from haarbor.needed_packages import needed_package
 from haarbor.store.pictures import MOST_PIXELS
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["ImageSamples", "image_samples", "picture_samples"]
 
 _SUFFIXES = (".jpeg", ".jpg", ".png")
+# Pixels of an image after its shorter edge was fitted; the longer one of a strip has no bound.
+_MOST_RESIZED = 1 << 27
 
 
 def image_samples(
@@ -58,12 +64,9 @@ def image_samples(
         If floats lie outside 0 to 1.
     """
     if isinstance(images, str | Path):
-        path = Path(images)
+        path = named_path(images, "images")
         if path.is_dir():
-            files = sorted(
-                (file for file in path.iterdir() if file.suffix.lower() in _SUFFIXES and file.is_file()),
-                key=lambda file: file.name,
-            )
+            files = _image_files(path)
             if not files:
                 raise CaptureError(
                     f"{path} must hold .png or .jpg files; it holds none. Check the path: subfolders are "
@@ -73,8 +76,7 @@ def image_samples(
             return _Files(files[:count], f"images in {path.name or 'the folder'}", settings)
         array, source = loaded_array(path, "images"), path.name
     else:
-        array = images.detach().cpu().numpy() if isinstance(images, torch.Tensor) else np.asanyarray(images)
-        source = "an array of images"
+        array, source = plain_array(images, "images"), "an array of images"
     _require_pixels(array, settings)
     return _Pixels(array[: chosen_count(n_samples, array.shape[0], "images", source)], source, settings)
 
@@ -140,12 +142,8 @@ class _Files(ImageSamples):
     def pixels(self, index: int) -> AnyArray:
         image_module = _pillow()
         path = self._files[index]
-        try:
-            with image_module.open(path) as picture:
-                return _picture_pixels(picture, path.name, self._settings)
-        except (OSError, SyntaxError, ValueError, image_module.DecompressionBombError) as error:
-            reason = str(error).replace(str(path), path.name)
-            raise CaptureError(f"{path.name} must be an image; it could not be read: {reason}.") from error
+        with _readable(path.name, str(path)), image_module.open(path) as picture:
+            return _picture_pixels(picture, path.name, self._settings)
 
 
 class _Pictures(ImageSamples):
@@ -157,7 +155,9 @@ class _Pictures(ImageSamples):
         return len(self._pictures)
 
     def pixels(self, index: int) -> AnyArray:
-        return _picture_pixels(self._pictures[index], f"image {index} of {self._source}", self._settings)
+        name = f"image {index} of {self._source}"
+        with _readable(name):
+            return _picture_pixels(self._pictures[index], name, self._settings)
 
 
 class _Pixels(ImageSamples):
@@ -201,15 +201,54 @@ def _require_pixels(array: AnyArray, settings: ImageSettings) -> None:
         )
 
 
+def _image_files(folder: Path) -> list[Path]:
+    try:
+        files = [file for file in folder.iterdir() if file.suffix.lower() in _SUFFIXES and file.is_file()]
+    except OSError as error:
+        raise CaptureError(
+            f"{folder} must be a folder of images that can be read; {error.strerror or error}. Change its "
+            "permissions."
+        ) from error
+    return sorted(files, key=lambda file: file.name)
+
+
+@contextmanager
+def _readable(name: str, path: str = "") -> Iterator[None]:
+    """Say in one line what is wrong with an image that Pillow reads while the block runs."""
+    module = _pillow()
+    try:
+        with warnings.catch_warnings():
+            # Large photographs are fine; what is beyond twice as many pixels Pillow refuses by itself.
+            warnings.simplefilter("ignore", module.DecompressionBombWarning)
+            yield
+    except HaarborError:
+        raise
+    # A damaged or hostile file fails in whichever line of Pillow's many readers it meets first.
+    except Exception as error:
+        reason = " ".join(str(error).replace(path or "\0", name).split()) or type(error).__name__
+        raise CaptureError(
+            f"{name} must be an image; it could not be read: {reason.rstrip('.'):.200}. Save it anew or "
+            "leave it out."
+        ) from error
+
+
 def _picture_pixels(picture: Image, name: str, settings: ImageSettings) -> AnyArray:
     from PIL import ImageOps
 
+    # Photographs of telephones come with a second, smaller one in them, which is no animation.
+    if getattr(picture, "is_animated", False) and picture.format != "MPO":
+        raise DataError(f"{name} must be one picture; it is animated. Save the frame that is meant.")
     if picture.mode in ("F", "I") or picture.mode.startswith("I;"):
         raise DataError(f"{name} must have 8 bits a channel; found mode {picture.mode}. Convert it first.")
     upright = ImageOps.exif_transpose(picture)
     image = upright.convert("L" if settings.n_channels == 1 else "RGB")
     if image.size != (settings.size[1], settings.size[0]) or settings.resize_to != settings.size:
         height, width = _resized_shape(image.height, image.width, settings)
+        if height * width > _MOST_RESIZED:
+            raise DataError(
+                f"{name} must not be so narrow; found {image.width} x {image.height} pixels. Cut it to the "
+                "part that is meant."
+            )
         image = image.resize((width, height), _filter(settings))
     pixels = np.asarray(image)
     return _middle(pixels[..., None] if pixels.ndim == 2 else pixels, settings.size)
@@ -262,8 +301,4 @@ def _filter(settings: ImageSettings) -> Any:
 
 
 def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise CaptureError("images need Pillow, which is not installed: pip install pillow.") from error
-    return Image
+    return needed_package("PIL.Image", "an image")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from haarbor.capturing.inputs.hub_datasets import dataset_samples
@@ -15,6 +14,7 @@ from haarbor.capturing.inputs.text import Split, text_samples
 from haarbor.capturing.inputs.token_ids import token_id_samples
 from haarbor.capturing.inputs.token_inputs import TokenInputs
 from haarbor.errors import CaptureError
+from haarbor.named_path import named_path
 from haarbor.zoo import sample_images_path, sample_text_path
 
 __all__ = ["named_samples"]
@@ -59,6 +59,11 @@ def named_samples(
     CaptureError
         If there is no such data, or it is not of the kind that the model takes.
     """
+    if not isinstance(data, str):
+        raise CaptureError(
+            f"data must be named by text: a path, hub:NAME, zoo or random; found {data!r:.60}. Pass arrays "
+            "to token_id_samples or image_samples."
+        )
     if data == "random":
         return random_samples(takes, n_samples=n_samples, n_tokens=n_tokens, seed=seed)
     if not isinstance(takes, TokenInputs | ImageSettings):
@@ -77,7 +82,7 @@ def named_samples(
         )
     if data == "zoo":
         data = str(sample_images_path() if isinstance(takes, ImageSettings) else sample_text_path())
-    path = Path(data).expanduser()
+    path = named_path(data, "data")
     if not path.exists():
         raise CaptureError(
             f"data must be a path, hub:NAME, zoo or random; there is no {data}. Check the path, or write "

@@ -8,9 +8,9 @@ import torch
 from haarbor.array_types import IntArray, frozen
 from haarbor.capturing.inputs.image_settings import ImageSettings
 from haarbor.capturing.inputs.model_inputs import AudioInputs, ModelInputs
-from haarbor.capturing.inputs.samples import Sample, Samples
+from haarbor.capturing.inputs.samples import Sample, Samples, checked_count
 from haarbor.capturing.inputs.token_inputs import DecoderInputs, TokenInputs, require_length, token_sample
-from haarbor.errors import CaptureError, SettingError
+from haarbor.errors import CaptureError
 
 __all__ = ["RandomSamples", "random_samples"]
 
@@ -40,10 +40,8 @@ def random_samples(
     CaptureError
         If the model has no positions for `n_tokens`, or `n_tokens` is needed and not given.
     """
-    if n_samples < 1:
-        raise SettingError(f"the number of batches must be at least 1; found {n_samples}.")
-    if seed < 0:
-        raise SettingError(f"seed must not be negative; found {seed}.")
+    n_samples = checked_count(n_samples, "the number of batches")
+    seed = checked_count(seed, "seed", least=0)
     if isinstance(takes, ImageSettings):
         return RandomSamples(takes, n_samples, 0, seed)
     if n_tokens is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ import torch
 from haarbor.array_types import BoolArray, ByteArray, frozen
 from haarbor.errors import CaptureError, SettingError
 
-__all__ = ["Sample", "Samples", "chosen_count"]
+__all__ = ["Sample", "Samples", "checked_count", "chosen_count"]
 
 
 def _nothing() -> BoolArray:
@@ -78,6 +78,16 @@ class Samples(Sequence[Sample]):
     def sample(self, index: int) -> Sample:
         """Sample at an index between zero and the length."""
 
+    def take_output(self, index: int, output: Any) -> None:
+        """Learn what the model gave for a sample; for samples that go on from there.
+
+        Parameters
+        ----------
+        index : int
+        output : object
+            As the model's forward returned it.
+        """
+
     @overload
     def __getitem__(self, index: int) -> Sample: ...
     @overload
@@ -110,6 +120,43 @@ class _Part(Samples):
     def sample(self, index: int) -> Sample:
         return self._whole.sample(self._indices[index])
 
+    def take_output(self, index: int, output: Any) -> None:
+        self._whole.take_output(self._indices[index], output)
+
+
+def checked_count(value: int, what: str, *, least: int = 1) -> int:
+    """Number that a user gave, refused if it is none.
+
+    Parameters
+    ----------
+    value : int
+    what : str
+        What it counts, as the message begins: "the number of batches".
+    least : int, default 1
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    SettingError
+        If it is no whole number, or less than `least`.
+
+    Examples
+    --------
+    >>> checked_count(2.5, "the number of batches")
+    Traceback (most recent call last):
+    ...
+    haarbor.errors.SettingError: the number of batches must be a whole number; found 2.5. Give at least 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise SettingError(f"{what} must be a whole number; found {value!r:.60}. Give at least {least}.")
+    if value < least:
+        bound = f"be at least {least}" if least else "not be negative"
+        raise SettingError(f"{what} must {bound}; found {value}.")
+    return int(value)
+
 
 def chosen_count(n_samples: int | None, n_available: int, things: str, source: str) -> int:
     """Number of samples to take: as many as asked for, or all.
@@ -129,7 +176,7 @@ def chosen_count(n_samples: int | None, n_available: int, things: str, source: s
     Raises
     ------
     SettingError
-        If `n_samples` is less than one.
+        If `n_samples` is no whole number, or less than one.
     CaptureError
         If there are not so many.
 
@@ -145,8 +192,7 @@ at most 7.
     """
     if n_samples is None:
         return n_available
-    if n_samples < 1:
-        raise SettingError(f"the number of batches must be at least 1; found {n_samples}.")
+    n_samples = checked_count(n_samples, "the number of batches")
     if n_samples > n_available:
         raise CaptureError(
             f"{n_samples} batches were asked for; {source} holds {n_available} {things}. "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import lzma
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -11,9 +13,10 @@ from typing import Any, Literal, TextIO
 import numpy as np
 
 from haarbor.array_types import IntArray
-from haarbor.capturing.inputs.samples import Sample, Samples, chosen_count
+from haarbor.capturing.inputs.samples import Sample, Samples, checked_count, chosen_count
 from haarbor.capturing.inputs.token_inputs import TokenInputs, require_length, token_sample, token_texts
 from haarbor.errors import CaptureError, SettingError
+from haarbor.named_path import named_path
 
 __all__ = ["Documents", "Split", "TextWindows", "text_pieces_samples", "text_samples"]
 
@@ -68,11 +71,12 @@ def text_samples(
     SettingError
         If `split` is not offered or a number is less than one.
     """
-    path = Path(path)
+    path = named_path(path, "a text file")
     if not path.is_file():
-        raise CaptureError(f"{path} must be a text file; there is no such file. Check the path.")
+        found = "it is a folder" if path.is_dir() else "there is no such file"
+        raise CaptureError(f"{path} must be a text file; {found}. Check the path.")
     return text_pieces_samples(
-        _lines(path),
+        _pieces(path, split),
         path.name,
         tokenizer,
         n_tokens=n_tokens,
@@ -111,8 +115,8 @@ def text_pieces_samples(
     """
     if split not in ("whole", "lines"):
         raise SettingError(f"split must be 'whole' or 'lines'; found {split!r}.")
-    if n_samples is not None and n_samples < 1:
-        raise SettingError(f"the number of batches must be at least 1; found {n_samples}.")
+    if n_samples is not None:
+        checked_count(n_samples, "the number of batches")
     require_length(n_tokens, takes)
     if takes.decoder is not None:
         require_length(n_tokens, takes.decoder)
@@ -255,8 +259,16 @@ def _text_sample(ids: IntArray, n_valid: int, tokenizer: Any, takes: TokenInputs
 
 
 def _ids(tokenizer: Any, text: str, *, special: bool = False) -> list[int]:
-    found = tokenizer(text, add_special_tokens=special, return_attention_mask=False, verbose=False)
-    return list(found["input_ids"])
+    try:
+        found = tokenizer(text, add_special_tokens=special, return_attention_mask=False, verbose=False)
+        return list(found["input_ids"])
+    # Half a surrogate pair is no character; a tokenizer without an unknown token fails on unknown words.
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CaptureError(
+            f"the tokenizer must take the text; it fails on it: {reason.rstrip('.'):.200}. Use the tokenizer "
+            "that belongs to the model, and text of whole characters."
+        ) from error
 
 
 def _some_words(tokenizer: Any) -> list[str]:
@@ -296,17 +308,54 @@ def _stream(pieces: Iterator[str], tokenizer: Any, needed: int | None) -> IntArr
         budget *= 2
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _pieces(path: Path, split: Split) -> Iterator[str]:
+    """Lines of a file, or, where they do not matter, pieces of one size: a line may be the whole file."""
     try:
         with _opened(path) as file:
-            yield from file
+            if split == "lines":
+                yield from file
+            else:
+                while piece := file.read(_FIRST_CHARACTERS):
+                    yield piece
     except UnicodeDecodeError as error:
+        raise _no_text(path) from error
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise CaptureError(
-            f"{path.name} must be UTF-8 text; found byte 0x{error.object[error.start]:02x}, which is not "
-            f"({error.reason}). Convert it, for example with iconv."
+            f"{path.name} could not be read: {reason.rstrip('.')}. Check the file and its permissions."
         ) from error
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise CaptureError(f"{path.name} could not be read: {str(error) or type(error).__name__}.") from error
+
+
+def _no_text(path: Path) -> CaptureError:
+    """Where a file stops being UTF-8; the reader of its text knows only the place within a block."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    place, line, begin = 0, 1, b""
+    with _opened_bytes(path) as file:
+        while block := file.read(1 << 16):
+            begin = begin or block[:2]
+            waiting = decoder.getstate()[0]
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError as error:
+                line += error.object[: error.start].count(b"\n")
+                place += error.start - len(waiting)
+                byte, reason = error.object[error.start], error.reason
+                break
+            place, line = place + len(block), line + block.count(b"\n")
+        else:
+            waiting = decoder.getstate()[0]
+            byte, reason, place = waiting[0], "unexpected end of data", place - len(waiting)
+    wide = begin in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return CaptureError(
+        f"{path.name} must be UTF-8 text; byte {place} (line {line}) is 0x{byte:02x}, which is not "
+        f"({reason}). Convert it, for example with iconv -f {'UTF-16' if wide else 'LATIN1'} -t UTF-8."
+    )
+
+
+def _opened_bytes(path: Path) -> Any:
+    if path.suffix == ".xz":
+        return lzma.open(path, "rb")
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
 
 
 def _opened(path: Path) -> TextIO:

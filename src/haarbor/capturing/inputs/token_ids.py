@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from haarbor.array_types import AnyArray, IntArray
-from haarbor.capturing.inputs.arrays import loaded_array
+from haarbor.capturing.inputs.arrays import loaded_array, plain_array
 from haarbor.capturing.inputs.samples import Sample, Samples, chosen_count
 from haarbor.capturing.inputs.token_inputs import TokenInputs, require_length, token_sample, token_texts
 from haarbor.errors import CaptureError, DataError, ShapeError
@@ -57,9 +57,9 @@ def token_id_samples(
     """
     source = "an array of token ids"
     if isinstance(ids, str | Path):
-        source = Path(ids).name
-        ids = loaded_array(Path(ids))
-    array = ids.detach().cpu().numpy() if isinstance(ids, torch.Tensor) else np.asanyarray(ids)
+        array, source = loaded_array(ids), Path(ids).name
+    else:
+        array = plain_array(ids, "token ids")
     if array.ndim != 2 or 0 in array.shape:
         raise ShapeError(
             f"token ids must have axes (sample, token), neither of them empty; found shape {array.shape}. "

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from haarbor.array_types import IntArray, frozen
-from haarbor.capturing.inputs.samples import Sample
-from haarbor.errors import CaptureError, DataError, SettingError
+from haarbor.capturing.inputs.samples import Sample, checked_count
+from haarbor.errors import CaptureError, DataError
 
 __all__ = ["DecoderInputs", "TokenInputs", "require_length", "token_sample", "token_texts"]
 
@@ -53,12 +53,11 @@ def require_length(n_tokens: int, takes: TokenInputs | DecoderInputs) -> None:
     Raises
     ------
     SettingError
-        If `n_tokens` is less than one.
+        If `n_tokens` is no whole number, or less than one.
     CaptureError
         If it is more than the model takes.
     """
-    if n_tokens < 1:
-        raise SettingError(f"the number of tokens must be at least 1; found {n_tokens}.")
+    checked_count(n_tokens, "the number of tokens")
     if takes.max_tokens is not None and n_tokens > takes.max_tokens:
         raise CaptureError(
             f"{n_tokens} tokens were asked for; the model has positions for {takes.max_tokens}. "

@@ -1,0 +1,156 @@
+"""A run that was begun before: what it holds, and whether the same capture may go on with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from haarbor.errors import StoreError
+from haarbor.named_path import require_run_place
+from haarbor.store import Run, RunPlan, open_run
+
+if TYPE_CHECKING:
+    from zarr.abc.store import Store
+
+__all__ = ["KEYWORDS", "WEIGHTS", "begun_run", "continued_plan"]
+
+WEIGHTS = "weights"
+"""Setting of a run with the digest of the weights alone, which tells why two models differ."""
+
+# Kept with a run for whoever wants to make it again; everything in it is also checked by itself.
+_NOT_CHECKED = ("command",)
+
+KEYWORDS: Mapping[str, str] = {
+    "model": "the model {}",
+    "weights": "the weights {}",
+    "configuration": "the configuration {}",
+    "heads": "attention of {}",
+    "tokens": "{} tokens a batch",
+    "keys": "{} keys a batch",
+    "batches": "{} batches",
+    "contents": "content={}",
+    "dtype": "dtype={!r}",
+    "labels": "labels of {}",
+    "data": "data that are {!r}",
+    "place": "another location",
+}
+"""How the functions of Haarbor call what a run was begun with."""
+
+
+def begun_run(location: str | os.PathLike[str] | Store) -> Run | None:
+    """Run that is at a place already; None where there is nothing yet.
+
+    Parameters
+    ----------
+    location : str, path or zarr.abc.store.Store
+
+    Returns
+    -------
+    Run or None
+
+    Raises
+    ------
+    StoreError
+        If something else lies there, or it cannot be read.
+    """
+    if isinstance(location, str) and "://" in location:
+        return _run_elsewhere(location)
+    from zarr.abc.store import Store as AnyStore
+
+    if isinstance(location, AnyStore):
+        return _run_elsewhere(location)
+    require_run_place(location)
+    path = Path(location)
+    # A writer that was stopped before it wrote anything leaves its lock behind.
+    if not path.exists() or all(file.suffix == ".lock" for file in path.iterdir()):
+        return None
+    return open_run(location)
+
+
+def _run_elsewhere(location: str | Store) -> Run | None:
+    try:
+        return open_run(location)
+    # Nothing there yet; whatever else is wrong with the place is told when it is written to.
+    except StoreError:
+        return None
+
+
+def continued_plan(there: RunPlan, here: RunPlan, place: str, words: Mapping[str, str] = KEYWORDS) -> RunPlan:
+    """Plan with which a run goes on: the one it was begun with.
+
+    Parameters
+    ----------
+    there, here : RunPlan
+        Of the run, and of what is to be captured now.
+    place : str
+        Where the run lies, for the message.
+    words : mapping of str to str
+        How the user calls what differs, as `KEYWORDS` does; settings that are not in it by their names.
+
+    Returns
+    -------
+    RunPlan
+
+    Raises
+    ------
+    StoreError
+        If they differ in anything that shows in the run; the message names what the user can change.
+    """
+    kept = {name: there.settings[name] for name in _NOT_CHECKED if name in there.settings}
+    own = {name: value for name, value in here.settings.items() if name not in _NOT_CHECKED}
+    plan = dataclasses.replace(here, settings={**own, **kept})
+    for name, was, now in _differences(there, plan):
+        pattern = words.get(name, "{name} {!r}")
+        before, found = pattern.format(was, name=name), pattern.format(now, name=name)
+        raise StoreError(
+            f"a run is continued as it was begun; {place} was begun with {before}, and this is with {found}. "
+            f"Use the same, or choose {words['place']}."
+        )
+    difference = there.first_difference(plan)
+    if difference is not None:
+        raise StoreError(
+            f"a run is continued as it was begun; at {place} {difference}. Use the same settings, or choose "
+            f"{words['place']}."
+        )
+    return plan
+
+
+def _differences(there: RunPlan, here: RunPlan) -> Iterator[tuple[str, Any, Any]]:
+    """What differs, as the user thinks of it: first the model, then the samples, then the rest."""
+
+    def pair(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
+        if was != now:
+            yield name, was, now
+
+    yield from pair("model", there.model, here.model)
+    weights = [plan.settings.get(WEIGHTS) for plan in (there, here)]
+    yield from pair("weights", *(str(digest)[:19] for digest in weights))
+    yield from pair("configuration", there.config_digest[:19], here.config_digest[:19])
+    yield from pair("heads", _heads(there), _heads(here))
+    for one, other in zip(there.streams, here.streams, strict=True):
+        yield from pair("tokens", one.n_queries, other.n_queries)
+        yield from pair("keys", one.n_keys, other.n_keys)
+    yield from pair("batches", _count(there.n_batches), _count(here.n_batches))
+    for name in ("contents", "dtype", "labels"):
+        yield from pair(name, getattr(there, name), getattr(here, name))
+    for name in {**there.settings, **here.settings}:
+        yield from pair(name, there.settings.get(name), here.settings.get(name))
+    for name in {**there.library_versions, **here.library_versions}:
+        yield from pair(name, there.library_versions.get(name), here.library_versions.get(name))
+
+
+def _heads(plan: RunPlan) -> str:
+    streams = (
+        f"{stream.n_layers} layers x {stream.n_heads} heads"
+        + (f" ({stream.name})" if len(plan.streams) > 1 else "")
+        + ("" if stream.head_groups is None else f", {len(set(stream.head_groups))} key-value heads")
+        for stream in plan.streams
+    )
+    return ", ".join(streams)
+
+
+def _count(n_batches: int | None) -> str:
+    return "an unknown number of" if n_batches is None else str(n_batches)

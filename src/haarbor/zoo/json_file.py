@@ -1,0 +1,49 @@
+"""JSON files beside a model's weights, which may come from anywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from haarbor.errors import CaptureError
+
+__all__ = ["json_object"]
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """Content of a file that must be a JSON object.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    CaptureError
+        If it cannot be read, is no JSON, is nested too deeply, or is no object.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise CaptureError(
+            f"{path.name} must be JSON of a few levels; it is nested too deeply to be read. Get it anew."
+        ) from error
+    except OSError as error:
+        raise CaptureError(
+            f"{path.name} must be a JSON file that can be read; {error.strerror or error}. Check it."
+        ) from error
+    except ValueError as error:
+        reason = str(error).strip().splitlines()[0].rstrip(":. ")
+        raise CaptureError(
+            f"{path.name} must be JSON; it could not be read: {reason}. Get the file anew."
+        ) from error
+    if not isinstance(found, dict):
+        raise CaptureError(
+            f"{path.name} must be a JSON object; found {type(found).__name__}. Get the file anew."
+        )
+    return found
