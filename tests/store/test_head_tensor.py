@@ -87,6 +87,11 @@ def test_it_takes_part_in_arithmetic(tensor, whole):
 def test_places_that_are_not_there(tensor):
     with pytest.raises(SettingError, match=r"layer must lie in 0..2; found 3"):
         tensor.layer(3)
+    for wrong in ("0", 0.0, True, None):
+        with pytest.raises(SettingError, match=r"layer must lie in 0..2; found"):
+            tensor.layer(wrong)
+        with pytest.raises(SettingError, match=r"head must lie in 0..5; found"):
+            tensor.head(wrong)
     with pytest.raises(SettingError, match=r"head must lie in 0..5; found -1"):
         tensor.head(-1)
     with pytest.raises(IndexError):

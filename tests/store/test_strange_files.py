@@ -131,6 +131,11 @@ def test_repair_replaces_pipes_and_folders_in_place_of_chunks(place, written_onc
     os.mkfifo(place / CHUNK)
     (place / "decoder/mask/c.2.0.0").unlink()
     (place / "decoder/mask/c.2.0.0").mkdir()
+    for described in ("decoder", "decoder/probabilities"):
+        (place / described / "zarr.json").unlink()
+        os.mkfifo(place / described / "zarr.json")
+    with pytest.raises(StoreError, match="its description is damaged: it is no plain file"):
+        create_run(place, tiny_plan())
     with create_run(place, tiny_plan(), repair=True) as writer:
         assert writer.missing_batches == (1, 2)
         for batch in writer.missing_batches:

@@ -44,13 +44,14 @@ def stored_description(keys: Keys, path: str) -> dict[str, Any]:
     DamagedPartError
         If there is none, or it cannot be read.
     """
-    data = keys.read(f"{path}/{METADATA}", MOST_BYTES)
-    if data is None:
-        raise DamagedPartError("its description is missing")
     try:
-        return parsed_document(data)
+        data = keys.read(f"{path}/{METADATA}", MOST_BYTES)
+        found = None if data is None else parsed_document(data)
     except DamagedPartError as error:
         raise DamagedPartError(f"its description is damaged: {error}") from None
+    if found is None:
+        raise DamagedPartError("its description is missing")
+    return found
 
 
 def require_description(keys: Keys, path: str, expected: ArrayDescription) -> None:

@@ -18,7 +18,7 @@ _ADVICE = {
     errno.EACCES: "Change its permissions, or choose another place.",
     errno.EPERM: "Change its permissions, or choose another place.",
     errno.ENAMETOOLONG: "The path is too long: choose a shorter one.",
-    errno.ELOOP: "A link there leads back to itself: remove it.",
+    errno.ELOOP: "A link is in the way: remove it.",
     errno.EMFILE: "Too many files are open at once: raise the limit with ulimit -n.",
 }
 

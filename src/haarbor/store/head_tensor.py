@@ -70,8 +70,8 @@ class HeadTensor(NDArrayOperatorsMixin):
         SettingError
             If there is no such layer.
         """
-        if not 0 <= layer < self._n_layers:
-            raise SettingError(f"layer must lie in 0..{self._n_layers - 1}; found {layer}.")
+        if not _is_number(layer) or not 0 <= layer < self._n_layers:
+            raise SettingError(f"layer must lie in 0..{self._n_layers - 1}; found {layer!r}.")
         return np.ascontiguousarray(self._layer_values(layer).transpose(1, 2, 0))
 
     def head(self, head: int) -> FloatArray:
@@ -82,8 +82,8 @@ class HeadTensor(NDArrayOperatorsMixin):
         SettingError
             If there is no such head.
         """
-        if not 0 <= head < self.shape[2]:
-            raise SettingError(f"head must lie in 0..{self.shape[2] - 1}; found {head}.")
+        if not _is_number(head) or not 0 <= head < self.shape[2]:
+            raise SettingError(f"head must lie in 0..{self.shape[2] - 1}; found {head!r}.")
         layer, inside = divmod(head, self._heads_per_layer)
         return np.array(self._layer_values(layer)[inside])
 
@@ -135,5 +135,9 @@ class HeadTensor(NDArrayOperatorsMixin):
         return f"HeadTensor({sizes}, {self._n_layers} layers, read on demand)"
 
 
+def _is_number(item: object) -> bool:
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+
+
 def _is_place(item: object) -> bool:
-    return isinstance(item, (int, np.integer, slice)) and not isinstance(item, bool)
+    return isinstance(item, slice) or _is_number(item)

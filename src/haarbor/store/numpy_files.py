@@ -10,7 +10,6 @@ import errno
 import math
 import re
 import struct
-import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -188,9 +187,7 @@ def _readable() -> Iterator[None]:
         IndexError, KeyError, RuntimeError, OverflowError, MemoryError,
     )  # fmt: skip
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     except DamagedPartError:
         raise
     except OSError as error:

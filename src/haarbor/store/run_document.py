@@ -75,14 +75,13 @@ def write_groups(keys: Keys, plan: RunPlan, *, repair: bool) -> None:
 
 def require_group(keys: Keys, path: str) -> bool:
     """Whether a group is described; DamagedPartError if it is, and not as it was written."""
-    data = keys.read(f"{path}/{METADATA}", MOST_BYTES)
-    if data is None:
-        return False
     try:
-        require_empty_group(data)
+        data = keys.read(f"{path}/{METADATA}", MOST_BYTES)
+        if data is not None:
+            require_empty_group(data)
     except DamagedPartError as error:
         raise DamagedPartError(f"its description is damaged: {error}") from None
-    return True
+    return data is not None
 
 
 def describe_group(keys: Keys, path: str) -> None:

@@ -184,13 +184,11 @@ class RunWriter:
             for content in (*self._plan.contents, "mask"):
                 path = array_path(stream.name, content)
                 expected = planned_array(self._plan, stream, content, self._plan.n_batches or room)
-                if self._keys.read(f"{path}/{METADATA}", MOST_BYTES) is None:
-                    write_description(self._keys, path, expected)
-                    continue
                 try:
                     require_planned(self._keys, self._plan, stream, content, least=room)
                 except DamagedPartError as error:
-                    if not repair:
+                    # A writer that was killed at its very beginning may not have come to describe it.
+                    if not repair and METADATA in self._keys.children(path):
                         raise StoreError(
                             f"the array {path!r} of {self._keys.address} must be described as it was "
                             f"written; {error}. Open the run with create_run(..., repair=True) to describe "
