@@ -151,7 +151,7 @@ def _device(device: str | torch.device) -> torch.device:
         if found.type == "meta":
             raise RuntimeError("it holds no values")
     except (RuntimeError, AssertionError, TypeError, ValueError) as error:
-        raise CaptureError(f"the device {device} cannot be used here: {first_line(error)}") from error
+        raise CaptureError(f"the device {device!s:.60} cannot be used here: {first_line(error)}") from error
     return found
 
 
@@ -239,7 +239,10 @@ def _weights(
                 f"the weights of {short} could not be loaded: they have other sizes than its configuration. "
                 "Check that config.json belongs to the weights."
             ) from error
-        raise CaptureError(f"the weights of {short} could not be loaded: {first_line(error)}") from error
+        raise CaptureError(
+            f"the weights of {short} could not be loaded: {first_line(error)} Get its files anew, or check "
+            "that they belong together."
+        ) from error
     missing = sorted(key for key in report["missing_keys"] if not set(key.split(".")) & set(_HEADS))
     if missing:
         raise CaptureError(

@@ -59,8 +59,10 @@ def embedded_folder(name: str) -> Path:
     SettingError
         If there is no such network.
     """
-    if name not in EMBEDDED_NAMES:
-        raise SettingError(f"an embedded network must be one of {', '.join(EMBEDDED_NAMES)}; found {name!r}.")
+    if not isinstance(name, str) or name not in EMBEDDED_NAMES:
+        raise SettingError(
+            f"an embedded network must be one of {', '.join(EMBEDDED_NAMES)}; found {name!r:.60}."
+        )
     return _HERE / "weights" / name.replace("-", "_")
 
 

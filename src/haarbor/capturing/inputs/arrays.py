@@ -43,12 +43,14 @@ def loaded_array(path: str | Path, preferred: str = "") -> AnyArray:
     try:
         if path.suffix == ".npy":
             return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here, as numpy leaves a file that is no archive open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             names = list(archive.files)
             if len(names) != 1 and preferred not in names:
+                called = f", or one called {preferred!r}" if preferred else ""
                 raise CaptureError(
-                    f"{path.name} must hold one array, or one called {preferred!r}; found "
-                    f"{', '.join(names) or 'none'}. Save the one that is meant."
+                    f"{path.name} must hold one array{called}; found {', '.join(names) or 'none':.200}. Save "
+                    "the one that is meant."
                 )
             return np.asarray(archive[names[0] if len(names) == 1 else preferred])
     except CaptureError:
@@ -56,6 +58,9 @@ def loaded_array(path: str | Path, preferred: str = "") -> AnyArray:
     # A damaged or hostile file fails in whichever line of the readers of zip and npy it meets first.
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        # numpy takes whatever it does not know for a pickle, and says how to load one.
+        if "pickle" in reason:
+            reason = "it holds Python objects or is no array file"
         raise CaptureError(
             f"{path.name} must be an array of numbers as numpy saves it; it could not be read: "
             f"{reason.rstrip('.'):.200}. Save it again with numpy.save."

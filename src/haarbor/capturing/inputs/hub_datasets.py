@@ -9,7 +9,7 @@ from typing import Any
 
 from haarbor.capturing.inputs.image_settings import ImageSettings
 from haarbor.capturing.inputs.images import picture_samples
-from haarbor.capturing.inputs.samples import Samples, checked_count, chosen_count
+from haarbor.capturing.inputs.samples import Samples, checked_count, chosen_count, require_takes
 from haarbor.capturing.inputs.text import Split, text_pieces_samples
 from haarbor.capturing.inputs.token_inputs import TokenInputs
 from haarbor.errors import CaptureError, HaarborError
@@ -67,7 +67,12 @@ def dataset_samples(
         If the datasets package is missing, the hub cannot be reached, there is no such data set or
         column, or it has too few rows.
     """
+    require_takes(takes, TokenInputs, ImageSettings)
     checked_count(n_samples, "the number of batches")
+    if not isinstance(name, str) or not name:
+        raise CaptureError(
+            f"a data set must be named as the hub has it, such as 'Salesforce/wikitext'; found {name!r:.60}."
+        )
     usual = _IMAGE_COLUMNS if isinstance(takes, ImageSettings) else _TEXT_COLUMNS
     rows = _rows(name, configuration, part)
     values = _column(name, rows, column, usual)
@@ -94,7 +99,8 @@ def _rows(name: str, configuration: str | None, part: str) -> Iterator[dict[str,
         datasets: Any = importlib.import_module("datasets")
     except ImportError as error:
         raise CaptureError(
-            f"the data set {name} needs the datasets package, which is not installed: pip install datasets."
+            f"the data set {name:.80} needs the datasets package, which is not installed: pip install "
+            "datasets."
         ) from error
     try:
         rows: Iterable[dict[str, Any]] = datasets.load_dataset(
@@ -107,7 +113,7 @@ def _rows(name: str, configuration: str | None, part: str) -> Iterator[dict[str,
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CaptureError(
-            f"the data set {name} could not be read: {reason.rstrip('.')}. Check its name and the "
+            f"the data set {name:.80} could not be read: {reason.rstrip('.'):.200}. Check its name and the "
             "connection, or save it and pass the file."
         ) from error
 

@@ -15,7 +15,7 @@ import torch
 from haarbor.array_types import AnyArray, ByteArray, FloatArray, frozen
 from haarbor.capturing.inputs.arrays import loaded_array, plain_array
 from haarbor.capturing.inputs.image_settings import ImageSettings
-from haarbor.capturing.inputs.samples import Sample, Samples, chosen_count
+from haarbor.capturing.inputs.samples import Sample, Samples, chosen_count, require_takes
 from haarbor.errors import CaptureError, DataError, HaarborError, ShapeError
 from haarbor.named_path import named_path
 from haarbor.needed_packages import needed_package
@@ -63,6 +63,7 @@ def image_samples(
     DataError
         If floats lie outside 0 to 1.
     """
+    require_takes(settings, ImageSettings)
     if isinstance(images, str | Path):
         path = named_path(images, "images")
         if path.is_dir():
@@ -183,7 +184,7 @@ class _Pixels(ImageSamples):
                 f"images of floats must lie between 0 and 1; image {index} has {lowest:.3g} to "
                 f"{highest:.3g}. Undo its normalisation, or pass uint8."
             )
-        return 255.0 * _resized_channels(image, settings)
+        return 255.0 * _resized_channels(image, settings, f"image {index} of {self._source}")
 
 
 def _require_pixels(array: AnyArray, settings: ImageSettings) -> None:
@@ -243,12 +244,7 @@ def _picture_pixels(picture: Image, name: str, settings: ImageSettings) -> AnyAr
     upright = ImageOps.exif_transpose(picture)
     image = upright.convert("L" if settings.n_channels == 1 else "RGB")
     if image.size != (settings.size[1], settings.size[0]) or settings.resize_to != settings.size:
-        height, width = _resized_shape(image.height, image.width, settings)
-        if height * width > _MOST_RESIZED:
-            raise DataError(
-                f"{name} must not be so narrow; found {image.width} x {image.height} pixels. Cut it to the "
-                "part that is meant."
-            )
+        height, width = _resized_shape(image.height, image.width, settings, name)
         image = image.resize((width, height), _filter(settings))
     pixels = np.asarray(image)
     return _middle(pixels[..., None] if pixels.ndim == 2 else pixels, settings.size)
@@ -270,9 +266,9 @@ def _small_picture(pixels: AnyArray) -> ByteArray | None:
     return frozen(np.array(colours, order="C"))
 
 
-def _resized_channels(image: FloatArray, settings: ImageSettings) -> FloatArray:
+def _resized_channels(image: FloatArray, settings: ImageSettings, name: str) -> FloatArray:
     """Floats of shape (channel, height, width), resized, as (height, width, channel)."""
-    height, width = _resized_shape(image.shape[1], image.shape[2], settings)
+    height, width = _resized_shape(image.shape[1], image.shape[2], settings, name)
     planes = [np.asarray(plane, dtype=np.float32) for plane in image]
     if (height, width) != image.shape[1:]:
         module = _pillow()
@@ -282,13 +278,17 @@ def _resized_channels(image: FloatArray, settings: ImageSettings) -> FloatArray:
     return _middle(np.stack(planes, axis=-1), settings.size)
 
 
-def _resized_shape(height: int, width: int, settings: ImageSettings) -> tuple[int, int]:
+def _resized_shape(height: int, width: int, settings: ImageSettings, name: str) -> tuple[int, int]:
     if not isinstance(settings.resize_to, int):
         return settings.resize_to
     shorter = settings.resize_to
-    if height <= width:
-        return shorter, int(shorter * width / height)
-    return int(shorter * height / width), shorter
+    longer = int(shorter * max(height, width) / min(height, width))
+    if shorter * longer > _MOST_RESIZED:
+        raise DataError(
+            f"{name} must not be so narrow; found {width} x {height} pixels. Cut it to the part "
+            "that is meant."
+        )
+    return (shorter, longer) if height <= width else (longer, shorter)
 
 
 def _middle(pixels: AnyArray, size: tuple[int, int]) -> AnyArray:

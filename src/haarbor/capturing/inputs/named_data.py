@@ -7,9 +7,9 @@ from typing import Any
 from haarbor.capturing.inputs.hub_datasets import dataset_samples
 from haarbor.capturing.inputs.image_settings import ImageSettings
 from haarbor.capturing.inputs.images import image_samples
-from haarbor.capturing.inputs.model_inputs import ModelInputs
+from haarbor.capturing.inputs.model_inputs import AudioInputs, ModelInputs
 from haarbor.capturing.inputs.random_batches import random_samples
-from haarbor.capturing.inputs.samples import Samples
+from haarbor.capturing.inputs.samples import Samples, require_takes
 from haarbor.capturing.inputs.text import Split, text_samples
 from haarbor.capturing.inputs.token_ids import token_id_samples
 from haarbor.capturing.inputs.token_inputs import TokenInputs
@@ -64,6 +64,7 @@ def named_samples(
             f"data must be named by text: a path, hub:NAME, zoo or random; found {data!r:.60}. Pass arrays "
             "to token_id_samples or image_samples."
         )
+    require_takes(takes, TokenInputs, ImageSettings, AudioInputs)
     if data == "random":
         return random_samples(takes, n_samples=n_samples, n_tokens=n_tokens, seed=seed)
     if not isinstance(takes, TokenInputs | ImageSettings):

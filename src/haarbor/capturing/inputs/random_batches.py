@@ -8,7 +8,7 @@ import torch
 from haarbor.array_types import IntArray, frozen
 from haarbor.capturing.inputs.image_settings import ImageSettings
 from haarbor.capturing.inputs.model_inputs import AudioInputs, ModelInputs
-from haarbor.capturing.inputs.samples import Sample, Samples, checked_count
+from haarbor.capturing.inputs.samples import Sample, Samples, checked_count, require_takes
 from haarbor.capturing.inputs.token_inputs import DecoderInputs, TokenInputs, require_length, token_sample
 from haarbor.errors import CaptureError
 
@@ -40,8 +40,9 @@ def random_samples(
     CaptureError
         If the model has no positions for `n_tokens`, or `n_tokens` is needed and not given.
     """
+    require_takes(takes, TokenInputs, ImageSettings, AudioInputs)
     n_samples = checked_count(n_samples, "the number of batches")
-    seed = checked_count(seed, "seed", least=0)
+    seed = checked_count(seed, "seed", least=0, most=2**128)
     if isinstance(takes, ImageSettings):
         return RandomSamples(takes, n_samples, 0, seed)
     if n_tokens is None:

@@ -13,7 +13,9 @@ import torch
 from haarbor.array_types import BoolArray, ByteArray, frozen
 from haarbor.errors import CaptureError, SettingError
 
-__all__ = ["Sample", "Samples", "checked_count", "chosen_count"]
+__all__ = ["Sample", "Samples", "checked_count", "chosen_count", "require_takes"]
+
+_MOST = 10**12
 
 
 def _nothing() -> BoolArray:
@@ -124,7 +126,29 @@ class _Part(Samples):
         self._whole.take_output(self._indices[index], output)
 
 
-def checked_count(value: int, what: str, *, least: int = 1) -> int:
+def require_takes(takes: Any, *kinds: type) -> None:
+    """Refuse what does not say what a model takes.
+
+    Parameters
+    ----------
+    takes : TokenInputs, ImageSettings or AudioInputs
+    *kinds : type
+        Which of them will do.
+
+    Raises
+    ------
+    CaptureError
+        If it is something else.
+    """
+    if not isinstance(takes, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise CaptureError(
+            f"what the model takes must be {names}; found {type(takes).__name__}. Pass takes of "
+            "haarbor.capturing.load_model(name), or make batches of your own."
+        )
+
+
+def checked_count(value: int, what: str, *, least: int = 1, most: int = _MOST) -> int:
     """Number that a user gave, refused if it is none.
 
     Parameters
@@ -132,7 +156,7 @@ def checked_count(value: int, what: str, *, least: int = 1) -> int:
     value : int
     what : str
         What it counts, as the message begins: "the number of batches".
-    least : int, default 1
+    least, most : int, default 1 and a million million
 
     Returns
     -------
@@ -141,7 +165,7 @@ def checked_count(value: int, what: str, *, least: int = 1) -> int:
     Raises
     ------
     SettingError
-        If it is no whole number, or less than `least`.
+        If it is no whole number, less than `least` or more than `most`.
 
     Examples
     --------
@@ -155,6 +179,8 @@ def checked_count(value: int, what: str, *, least: int = 1) -> int:
     if value < least:
         bound = f"be at least {least}" if least else "not be negative"
         raise SettingError(f"{what} must {bound}; found {value}.")
+    if value > most:
+        raise SettingError(f"{what} must be at most {most}; found a larger number.")
     return int(value)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TextIO
 import numpy as np
 
 from haarbor.array_types import IntArray
-from haarbor.capturing.inputs.samples import Sample, Samples, checked_count, chosen_count
+from haarbor.capturing.inputs.samples import Sample, Samples, checked_count, chosen_count, require_takes
 from haarbor.capturing.inputs.token_inputs import TokenInputs, require_length, token_sample, token_texts
 from haarbor.errors import CaptureError, SettingError
 from haarbor.named_path import named_path
@@ -113,8 +113,9 @@ def text_pieces_samples(
     -------
     Samples
     """
-    if split not in ("whole", "lines"):
-        raise SettingError(f"split must be 'whole' or 'lines'; found {split!r}.")
+    require_takes(takes, TokenInputs)
+    if not isinstance(split, str) or split not in ("whole", "lines"):
+        raise SettingError(f"split must be 'whole' or 'lines'; found {split!r:.60}.")
     if n_samples is not None:
         checked_count(n_samples, "the number of batches")
     require_length(n_tokens, takes)
@@ -126,9 +127,20 @@ def text_pieces_samples(
             f"{n_tokens} tokens were asked for; the tokenizer alone puts {frame.size} special tokens around "
             f"a text. Ask for at least {frame.size + 1}, or leave special tokens out."
         )
+    pieces = _checked_pieces(pieces, source)
     if split == "whole":
         return TextWindows(pieces, source, tokenizer, n_tokens, takes, n_samples, frame)
     return Documents(pieces, source, tokenizer, n_tokens, takes, n_samples, frame)
+
+
+def _checked_pieces(pieces: Iterable[str], source: str) -> Iterator[str]:
+    for piece in pieces:
+        if not isinstance(piece, str):
+            raise CaptureError(
+                f"{source} must be texts; found {type(piece).__name__}. Decode bytes first, and leave "
+                "numbers out."
+            )
+        yield piece
 
 
 class _Frame:

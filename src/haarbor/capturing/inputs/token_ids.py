@@ -10,7 +10,7 @@ import torch
 
 from haarbor.array_types import AnyArray, IntArray
 from haarbor.capturing.inputs.arrays import loaded_array, plain_array
-from haarbor.capturing.inputs.samples import Sample, Samples, chosen_count
+from haarbor.capturing.inputs.samples import Sample, Samples, checked_count, chosen_count, require_takes
 from haarbor.capturing.inputs.token_inputs import TokenInputs, require_length, token_sample, token_texts
 from haarbor.errors import CaptureError, DataError, ShapeError
 
@@ -55,6 +55,9 @@ def token_id_samples(
     CaptureError
         If the file cannot be read, or rows are shorter than `n_tokens` or longer than the model takes.
     """
+    require_takes(takes, TokenInputs)
+    if pad_id is not None:
+        pad_id = checked_count(pad_id, "pad_id", least=-(2**63), most=2**63)
     source = "an array of token ids"
     if isinstance(ids, str | Path):
         array, source = loaded_array(ids), Path(ids).name
