@@ -6,8 +6,10 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Fast tests by default; with CI set, all of them.
 MARKS := $(if $(CI),,not slow)
+# Faults in some minutes; FAULTS=long tries everything and writes the table of docs/faults.md.
+FAULTS ?= short
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check format bench faults clean
 
 demo: $(READY)
 	$(BIN)/haarbor demo
@@ -28,6 +30,9 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/organize.py
 	$(BIN)/python benchmarks/growth.py
+
+faults: $(READY)
+	$(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Haarbor needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Run make PYTHON=python3.11.")'

@@ -49,7 +49,9 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--markdown", action="store_true", help="print the table for a page")
     parser.add_argument("--page", type=Path, help="also put the table into this page")
     parser.add_argument("--every", action="store_true", help="list every defect, also those that read alike")
-    parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes at a time")
+    parser.add_argument(
+        "--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes at a time"
+    )
     return parser
 
 

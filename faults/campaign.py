@@ -6,7 +6,18 @@ import sys
 import time
 from collections.abc import Sequence
 
-from faults import calls, chunks, descriptions
+from faults import (
+    calls,
+    chunks,
+    descriptions,
+    full_disks,
+    hostile_files,
+    interrupts,
+    kills,
+    many_runs,
+    permissions,
+    two_writers,
+)
 from faults.forked_cases import forked_outcomes
 from faults.kind import Case, Form, Kind
 from faults.table import Table
@@ -19,6 +30,13 @@ KINDS: dict[str, Kind] = {
         calls.KIND,
         descriptions.KIND,
         chunks.KIND,
+        kills.KIND,
+        interrupts.KIND,
+        full_disks.KIND,
+        permissions.KIND,
+        two_writers.KIND,
+        hostile_files.KIND,
+        many_runs.KIND,
     )
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""A run of which some bytes were changed: is that noticed, or are the values what they were?"""
+"""A run of which some bytes were changed: it says so, or the values are what they were."""
 
 from __future__ import annotations
 

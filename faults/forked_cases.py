@@ -41,14 +41,21 @@ def forked_answer(ask: Callable[[], Any]) -> Any:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(reading)
-        with os.fdopen(writing, "w", encoding="utf-8") as pipe:
-            json.dump(ask(), pipe)
-        os._exit(0)
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "w", encoding="utf-8") as pipe:
+                json.dump(ask(), pipe)
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as pipe:
         text = pipe.read()
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
+    if status != 0:
+        raise RuntimeError("what the campaign needs could not be made; the reason is above. Mend that first.")
     return json.loads(text)
 
 

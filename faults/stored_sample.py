@@ -22,7 +22,7 @@ from haarbor.store import (
     save_organization,
 )
 
-__all__ = ["STREAM", "everything_in", "sample_plan", "write_sample", "without_waiting"]
+__all__ = ["STREAM", "everything_in", "sample_plan", "without_waiting", "write_sample"]
 
 STREAM = StreamPlan(name="decoder", n_layers=2, n_heads=2, n_queries=3, n_keys=4, head_groups=(0, 0))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from faults.spoilt import Spoilt
 
-__all__ = ["Call", "SUBJECTS", "subject"]
+__all__ = ["SUBJECTS", "Call", "subject"]
 
 Spoil = Callable[[np.random.Generator, Any], Spoilt]
 Law = Callable[[Any, Mapping[str, Any]], str | None]

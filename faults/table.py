@@ -90,5 +90,3 @@ def _escaped(cell: str) -> str:
 def _without_numbers(reason: str) -> str:
     """What reasons that differ in numbers, quoted names and spoilt arguments have in common."""
     return re.sub(r"'[^']*'|\"[^\"]*\"|-?\d[\d.e+-]*|\bnan\b|\binf\b", "#", reason)[:100]
-
-

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tests.reference.entropy import haar_entropy
+from tests.reference.haar import haar_coefficients, haar_functions
+from tests.reference.stability import extreme_sets, jaccard, kendall_tau
 
 import haarbor as hb
 from faults.answers import difference
@@ -20,9 +23,6 @@ from faults.hostile_settings import (
 )
 from faults.spoilt import Spoilt, one_of
 from faults.subject import Call, subject
-from tests.reference.entropy import haar_entropy
-from tests.reference.haar import haar_coefficients, haar_functions
-from tests.reference.stability import extreme_sets, jaccard, kendall_tau
 
 Rng = np.random.Generator
 _FIELDS = ("raw", "normalised", "mean_removed", "tie_interval", "constant", "energy_share", "all_scales",
@@ -158,5 +158,3 @@ def ranking_stability(rng: Rng) -> Call:
         nan_allowed=("kendall_tau",),
         scaled=lambda answer, exponent: answer,
     )
-
-

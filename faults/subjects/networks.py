@@ -34,11 +34,15 @@ def _spoilt_batches(rng: Rng, good: Any) -> Spoilt:
     wrong: tuple[Any, ...] = (
         None, 5, "text", [], [[]], [None], ["text"], {}, [{}], [{"input_ids": None}], [{"nonsense": ids}],
         [{"input_ids": ids.float()}], [{"input_ids": ids * 0 + 10_000}], [{"input_ids": ids * 0 - 1}],
-        [{"input_ids": ids[:, :0]}], [{"input_ids": ids[:0]}], [{"input_ids": ids[0]}], [{"input_ids": torch.tensor(3)}],
+        [{"input_ids": ids[:, :0]}], [{"input_ids": ids[:0]}], [{"input_ids": ids[0]}],
+        [{"input_ids": torch.tensor(3)}],
         [{"input_ids": ids, "attention_mask": ids[:, :1]}], [torch.zeros(2, 3)], [object()], [{5: ids}],
-        [ids.to("meta")], [ids.to_sparse()], np.array([["a"]]), [{"input_ids": ids, "attention_mask": ids * 0}],
-        [{"input_ids": torch.zeros(1, 1000, dtype=torch.long)}], [{"input_ids": ids}, {"input_ids": ids[:, :3]}],
-        [{"input_ids": [[1, 2], [3]]}], iter([]), [{"input_ids": ids, "labels": "x"}], [{"input_ids": ids.tolist()}],
+        [ids.to("meta")], [ids.to_sparse()], np.array([["a"]]), [{"input_ids": ids,
+        "attention_mask": ids * 0}],
+        [{"input_ids": torch.zeros(1, 1000, dtype=torch.long)}], [{"input_ids": ids}, {"input_ids": ids[:,
+        :3]}],
+        [{"input_ids": [[1, 2], [3]]}], iter([]), [{"input_ids": ids, "labels": "x"}],
+        [{"input_ids": ids.tolist()}],
     )  # fmt: skip
     return Spoilt("odd batches", one_of(rng, wrong), "either")
 
@@ -49,7 +53,14 @@ def _spoilt_model(rng: Rng, good: Any) -> Spoilt:
     def in_training() -> Any:
         return small_gpt2()[0].train()
 
-    wrong = (lambda: None, lambda: 5, lambda: "gpt2", lambda: torch.nn.Linear(2, 2).eval(), in_training, lambda: object())
+    wrong = (
+        lambda: None,
+        lambda: 5,
+        lambda: "gpt2",
+        lambda: torch.nn.Linear(2, 2).eval(),
+        in_training,
+        lambda: object(),
+    )
     return Spoilt("no model that fits", one_of(rng, wrong)(), "refused")
 
 
@@ -128,7 +139,13 @@ def ablate(rng: Rng) -> Call:
     )  # fmt: skip
     return Call(
         function=ablated,
-        arguments={"model": model, "heads": heads, "batches": batches, "metric": "loss", "replacement": "zero"},
+        arguments={
+            "model": model,
+            "heads": heads,
+            "batches": batches,
+            "metric": "loss",
+            "replacement": "zero",
+        },
         spoil={
             "model": _spoilt_model,
             "heads": lambda rng, good: Spoilt("no heads", one_of(rng, wrong_heads), "either"),

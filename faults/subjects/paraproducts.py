@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tests.reference.paraproduct import Pointwise, RowSoftmax, decomposition
 
 import haarbor as hb
 from faults.answers import difference
@@ -22,7 +23,6 @@ from faults.hostile_settings import (
 )
 from faults.spoilt import Spoilt, one_of
 from faults.subject import Call, subject
-from tests.reference.paraproduct import Pointwise, RowSoftmax, decomposition
 
 Rng = np.random.Generator
 # Written out here: the comparison is to share nothing with the package.
@@ -72,7 +72,10 @@ def paraproduct(rng: Rng) -> Call:
         trees = (given["row_tree"].levels.tolist(), given["column_tree"].levels.tolist())
         expected = decomposition(f, *trees, operator, valid)
         limit = 1e-9 * max(1.0, float(np.abs(expected["exact"]).max()))
-        for part, wanted in ((answer.approximation, expected[given["form"]]), (answer.value, expected["exact"])):
+        for part, wanted in (
+            (answer.approximation, expected[given["form"]]),
+            (answer.value, expected["exact"]),
+        ):
             if not np.allclose(part, wanted, rtol=0, atol=limit):
                 return f"differs from the averages written out by {np.abs(part - wanted).max():g}"
         return None
@@ -148,8 +151,10 @@ def holder_exponent(rng: Rng) -> Call:
     def law(answer: Any, given: Mapping[str, Any]) -> str | None:
         again = hb.holder_exponent(**{**given, "f": 4.0 * given["f"].astype(np.float64)})
         same = hb.holder_exponent(**{**given, "f": given["f"].astype(np.float64)})
-        return None if np.allclose(again.alpha, same.alpha, atol=1e-6, equal_nan=True) else (
-            f"alpha is {again.alpha} four times as large, and {same.alpha} before"
+        return (
+            None
+            if np.allclose(again.alpha, same.alpha, atol=1e-6, equal_nan=True)
+            else (f"alpha is {again.alpha} four times as large, and {same.alpha} before")
         )
 
     spoil.update(

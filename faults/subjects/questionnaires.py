@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tests.reference import questionnaire as reference
 
 import haarbor as hb
 from faults.answers import difference
@@ -21,7 +22,6 @@ from faults.hostile_settings import (
 )
 from faults.spoilt import Spoilt, one_of
 from faults.subject import Call, subject
-from tests.reference import questionnaire as reference
 
 Rng = np.random.Generator
 
@@ -115,7 +115,8 @@ def _against_loop(answer: Any, given: Mapping[str, Any]) -> str | None:
     axes = given["axes"]
     last = "head" if "head" in axes else axes[-1]
     settings = {
-        name: {axes.index(axis): number for axis, number in value.items()} if isinstance(value, Mapping) else value
+        name: {axes.index(axis): number for axis, number in value.items()} if isinstance(value,
+        Mapping) else value
         for name, value in given.items()
         if name in ("initial", "alpha", "beta", "tree", "tree_constant", "cut", "refine")
     }  # fmt: skip
@@ -192,7 +193,9 @@ def iteration_trees(rng: Rng) -> Call:
     _, org = _organized(int(rng.integers(8)))
 
     def law(answer: Any, given: Mapping[str, Any]) -> str | None:
-        history = {axis: trees[given["iteration"] - 1 - org.n_iterations] for axis, trees in org.history.items()}
+        history = {
+            axis: trees[given["iteration"] - 1 - org.n_iterations] for axis, trees in org.history.items()
+        }
         return None if answer == history else "not the trees of the history"
 
     return Call(
@@ -243,7 +246,18 @@ def consensus(rng: Rng) -> Call:
         return Spoilt("no tensors", one_of(rng, wrong), "either")
 
     def spoilt_organizations(rng: Rng, good: Any) -> Spoilt:
-        wrong = (None, 5, [], good[:-1], [None] * len(good), [X for X, _ in chosen], "x", {}, good[0], [1, 2, 3])
+        wrong = (
+            None,
+            5,
+            [],
+            good[:-1],
+            [None] * len(good),
+            [X for X, _ in chosen],
+            "x",
+            {},
+            good[0],
+            [1, 2, 3],
+        )
         return Spoilt("no organisations", one_of(rng, wrong), "refused" if len(good) > 1 else "either")
 
     return Call(

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tests.reference import affinity as reference
+from tests.reference.markov import symmetric_chain
+from tests.reference.tree_emd import tree_emd as written_out_emd
 
 import haarbor as hb
 from faults.answers import difference
@@ -20,9 +23,6 @@ from faults.hostile_settings import (
 )
 from faults.spoilt import Spoilt, one_of
 from faults.subject import Call, subject
-from tests.reference import affinity as reference
-from tests.reference.markov import symmetric_chain
-from tests.reference.tree_emd import tree_emd as written_out_emd
 
 Rng = np.random.Generator
 

@@ -22,14 +22,15 @@ from faults.hostile_settings import (
     spoilt_whole_number,
 )
 from faults.spoilt import Spoilt, one_of
-from faults.stored_sample import STREAM, write_sample, without_waiting
+from faults.stored_sample import STREAM, without_waiting, write_sample
 from faults.subject import Call, subject
 
 Rng = np.random.Generator
 _NUMBERS = itertools.count()
 _ODD_PLACES: tuple[Any, ...] = (
     None, 5, 1.5, b"run.zarr", [], {}, object(), "", "\0", "x" * 5000, "nowhere/at/all.zarr", "/dev/null",
-    "memory", "nonsense://place", "://", "file://", "\ud800", "\x1b[2J", np.nan, ("run.zarr",), Path("/proc/self/mem"),
+    "memory", "nonsense://place", "://", "file://", "\ud800", "\x1b[2J", np.nan, ("run.zarr",),
+    Path("/proc/self/mem"),
 )  # fmt: skip
 
 
@@ -122,7 +123,17 @@ def _spoilt_labels(rng: Rng, good: Any) -> Spoilt:
 
 
 def _spoilt_pictures(rng: Rng, good: Any) -> Spoilt:
-    wrong = (5, "text", [], [None], [np.zeros((2, 2, 3))], [np.zeros((300, 2, 3), np.uint8)], {}, [b"x"], [[[1]]])
+    wrong = (
+        5,
+        "text",
+        [],
+        [None],
+        [np.zeros((2, 2, 3))],
+        [np.zeros((300, 2, 3), np.uint8)],
+        {},
+        [b"x"],
+        [[[1]]],
+    )
     return Spoilt("no pictures", one_of(rng, wrong), "either")
 
 
@@ -182,13 +193,15 @@ def create_run(rng: Rng) -> Call:
             "n_queries": _small_number,
             "n_keys": _small_number,
             "head_groups": lambda rng, good: Spoilt(
-                "odd groups", one_of(rng, (5, (), ("a",) * n_heads, (0.5,) * n_heads, (-1,) * n_heads, {})), "either"
+                "odd groups", one_of(rng, (5, (), ("a",) * n_heads, (0.5,) * n_heads, (-1,) * n_heads, {})),
+                "either"
             ),
             "model": spoilt_text,
             "n_batches": lambda rng, good: _small_number(rng, good, optional=True),
             "dtype": spoilt_choice,
             "contents": lambda rng, good: Spoilt(
-                "odd contents", one_of(rng, (None, 5, (), "logits", ("x",), good * 2, {"logits"}, [None])), "either"
+                "odd contents", one_of(rng, (None, 5, (), "logits", ("x",), good * 2, {"logits"}, [None])),
+                "either"
             ),
             "settings": _spoilt_settings,
             "batch": lambda rng, good: spoilt_whole_number(rng, good, least=0),
@@ -264,7 +277,8 @@ def _values(rng: Rng) -> Any:
     return one_of(
         rng,
         (
-            rng.normal(size=(2, 3)), np.float32(1.5), {"a": np.arange(3), "b": [1, 2.5, "x", None, True]}, "text", 5,
+            rng.normal(size=(2, 3)), np.float32(1.5), {"a": np.arange(3), "b": [1, 2.5, "x", None, True]},
+            "text", 5,
             np.zeros((0, 3)), {"nested": {"deep": (1, (2, 3))}}, np.ones(2, bool), [],
             hb.PartitionTree([[0, 0], [0, 1]]),
         ),
@@ -272,8 +286,10 @@ def _values(rng: Rng) -> Any:
 
 
 _ODD_VALUES: tuple[Any, ...] = (
-    object(), np.array([object()], dtype=object), {1: 2}, {"a": lambda: 1}, b"bytes", 1j, {"../x": np.ones(2)},
-    np.zeros(2, "datetime64[s]"), {"a/b": np.ones(2)}, "\ud800", {"\x1b": 1}, 10**400, np.float64(np.nan), set(),
+    object(), np.array([object()], dtype=object), {1: 2}, {"a": lambda: 1}, b"bytes", 1j,
+    {"../x": np.ones(2)},
+    np.zeros(2, "datetime64[s]"), {"a/b": np.ones(2)}, "\ud800", {"\x1b": 1}, 10**400, np.float64(np.nan),
+    set(),
     np.ma.masked_array([1.0, 2.0], mask=[True, False]), {"": 1}, np.zeros(2, [("a", "f8")]), type,
     {"array": np.ones(2), "value": 5, "type": "x"}, {"__type__": "x"}, np.longdouble(1.5), float("inf"),
 )  # fmt: skip
@@ -303,7 +319,23 @@ def run_results(rng: Rng) -> Call:
         return None if answer["there"] else "saved, and not there"
 
     value = _values(rng)
-    names = (None, 5, "", "..", "../x", "a/b", "zarr.json", "\0", "\x1b[2J", "x" * 300, ".", "c.0", "\ud800", [], b"x")
+    names = (
+        None,
+        5,
+        "",
+        "..",
+        "../x",
+        "a/b",
+        "zarr.json",
+        "\0",
+        "\x1b[2J",
+        "x" * 300,
+        ".",
+        "c.0",
+        "\ud800",
+        [],
+        b"x",
+    )
     return Call(
         function=kept,
         arguments={"value": value, "name": "mine", "batch": one_of(rng, (0, 1, None))},
@@ -350,6 +382,7 @@ def _other_value(found: Any, expected: Any) -> str | None:
             return [plain(entry) for entry in value]
         if isinstance(value, Mapping):
             return {key: plain(entry) for key, entry in value.items()}
-        return value.item() if isinstance(value, (np.generic,)) or np.ndim(value) == 0 and isinstance(value, np.ndarray) else value  # noqa: E501
+        one = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
+        return value.item() if one else value
 
     return difference(plain(found), plain(expected))

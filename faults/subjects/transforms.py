@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tests.reference.haar import haar_coefficients, haar_functions
 
 import haarbor as hb
 from faults.answers import difference
@@ -19,7 +20,6 @@ from faults.hostile_settings import (
     spoilt_whole_number,
 )
 from faults.subject import Call, subject
-from tests.reference.haar import haar_coefficients, haar_functions
 
 Rng = np.random.Generator
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from tests.reference.folders import folders_of_level
+from tests.reference.markov import markov_spectrum
+from tests.reference.trees import binary_tree, flexible_tree
 
 import haarbor as hb
 from faults.answers import difference
@@ -15,9 +19,6 @@ from faults.hostile_settings import random_tree, spoilt_choice, spoilt_number
 from faults.spoilt import Spoilt, one_of
 from faults.subject import Call, subject
 from faults.subjects.spectra import spoilt_affinity
-from tests.reference.folders import folders_of_level
-from tests.reference.markov import markov_spectrum
-from tests.reference.trees import binary_tree, flexible_tree
 
 Rng = np.random.Generator
 
@@ -38,9 +39,7 @@ def _is_tree(levels: list[list[int]]) -> bool:
     """One root, singletons at the end, and every folder inside one of the level above."""
     parts = [[set(folder) for folder in folders_of_level(row)] for row in levels]
     nested = all(
-        any(folder <= above for above in upper)
-        for upper, lower in zip(parts, parts[1:], strict=False)
-        for folder in lower
+        any(folder <= above for above in upper) for upper, lower in pairwise(parts) for folder in lower
     )
     return nested and len(parts[0]) == 1 and len(parts[-1]) == len(levels[0])
 
@@ -105,8 +104,10 @@ def from_json(rng: Rng) -> Call:
         head = '{"format": "haarbor partition tree", "version": 1, "levels": '
         wrong: tuple[Any, ...] = (
             None, 5, b"{}", good.encode(), [], {}, "", "{}", "null", "[]", good[:place], good + "x", deep,
-            head + deep + "}", head + "null}", head + "[[0, 1e999]]}", head + '[["a"]]}', head + "[[0], [0, 1]]}",
-            head + "[[0, 0], [NaN, 1]]}", head + "[[" + "9" * 5000 + ", 0]]}", good.replace("1", "2", 1), "\x1b[2J",
+            head + deep + "}", head + "null}", head + "[[0, 1e999]]}", head + '[["a"]]}',
+            head + "[[0], [0, 1]]}",
+            head + "[[0, 0], [NaN, 1]]}", head + "[[" + "9" * 5000 + ", 0]]}", good.replace("1", "2", 1),
+            "\x1b[2J",
         )  # fmt: skip
         letter = good[:place] + chr(int(rng.integers(32, 127))) + good[place + 1 :]
         return one_of(
@@ -200,9 +201,7 @@ def binary(rng: Rng) -> Call:
             "cut": one_of(rng, ("zero", "balanced")),
         },
         spoil={"affinity": spoilt_affinity, "cut": spoilt_choice},
-        law=lambda answer, given: _has_levels(
-            answer, binary_tree(given["affinity"].tolist(), given["cut"])
-        ),
+        law=lambda answer, given: _has_levels(answer, binary_tree(given["affinity"].tolist(), given["cut"])),
         always=_is_consistent,
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tests.reference import tree_metric as reference
 
 import haarbor as hb
 from faults.answers import difference
@@ -18,7 +19,6 @@ from faults.hostile_settings import (
 )
 from faults.spoilt import Spoilt, one_of
 from faults.subject import Call, subject
-from tests.reference import tree_metric as reference
 
 Rng = np.random.Generator
 
@@ -116,9 +116,11 @@ def leaf_order(rng: Rng) -> Call:
         function=tree.leaf_order,
         arguments={"scores": rng.normal(size=tree.n_items)},
         spoil={
-            "scores": lambda rng, good: Spoilt("nothing", None, "either")
-            if rng.random() < 0.1
-            else _not_nothing(spoilt_array(rng, good))
+            "scores": lambda rng, good: (
+                Spoilt("nothing", None, "either")
+                if rng.random() < 0.1
+                else _not_nothing(spoilt_array(rng, good))
+            )
         },
         always=always,
         scaled=lambda answer, exponent: answer,
@@ -215,8 +217,18 @@ def drawings(rng: Rng) -> Call:
         return None
 
     def spoilt(rng: Rng, good: Any) -> Spoilt:
-        wrong: tuple[Any, ...] = (5, good[:-1], [*good, "x"], [1] * len(good), [None] * len(good), {}, object())
-        odd = [one_of(rng, ("\x1b[2J", "a\nb", "", "'", "\ud800", "<b>", "x" * 3000, "é", "\0")) for _ in good]
+        wrong: tuple[Any, ...] = (
+            5,
+            good[:-1],
+            [*good, "x"],
+            [1] * len(good),
+            [None] * len(good),
+            {},
+            object(),
+        )
+        odd = [
+            one_of(rng, ("\x1b[2J", "a\nb", "", "'", "\ud800", "<b>", "x" * 3000, "é", "\0")) for _ in good
+        ]
         return one_of(
             rng, (Spoilt("no labels", one_of(rng, wrong), "refused"), Spoilt("odd labels", odd, "either"))
         )  # fmt: skip
