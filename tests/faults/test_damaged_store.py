@@ -1,7 +1,8 @@
 import pytest
 from faults.damaged_store import damage_judged, restored, whole_sample
 
-from faults import chunks, descriptions
+from faults import chunks, damaged_store, descriptions
+from haarbor.errors import StoreError
 
 
 @pytest.fixture
