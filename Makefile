@@ -10,8 +10,10 @@ MARKS := $(if $(CI),,not slow)
 NPM := $(shell command -v npm 2> /dev/null)
 NODE_READY := $(if $(NPM),node_modules/.ready)
 javascript = $(if $(NPM),npm run --silent $(1),@echo "The report's scripts and styles were left out of \"make $(1)\": there is no npm here.")
+# Faults in some minutes; FAULTS=long tries everything and writes the table of docs/faults.md.
+FAULTS ?= short
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check format bench faults clean
 
 demo: $(READY)
 	$(BIN)/haarbor demo
@@ -34,6 +36,9 @@ format: $(READY) $(NODE_READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/organize.py
 	$(BIN)/python benchmarks/growth.py
+
+faults: $(READY)
+	$(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Haarbor needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Run make PYTHON=python3.11.")'

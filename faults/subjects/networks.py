@@ -1,0 +1,188 @@
+"""What runs a network: capture, ablate, and loading a pruned one."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import haarbor as hb
+from faults.hostile_settings import spoilt_choice, spoilt_text
+from faults.small_network import small_gpt2
+from faults.spoilt import Spoilt, one_of
+from faults.stored_sample import without_waiting
+from faults.subject import Call, subject
+
+Rng = np.random.Generator
+_NUMBERS = itertools.count()
+
+
+@functools.cache
+def _network() -> Any:
+    without_waiting()
+    return small_gpt2()
+
+
+def _spoilt_batches(rng: Rng, good: Any) -> Spoilt:
+    import torch
+
+    ids = good[0]["input_ids"]
+    wrong: tuple[Any, ...] = (
+        None, 5, "text", [], [[]], [None], ["text"], {}, [{}], [{"input_ids": None}], [{"nonsense": ids}],
+        [{"input_ids": ids.float()}], [{"input_ids": ids * 0 + 10_000}], [{"input_ids": ids * 0 - 1}],
+        [{"input_ids": ids[:, :0]}], [{"input_ids": ids[:0]}], [{"input_ids": ids[0]}],
+        [{"input_ids": torch.tensor(3)}],
+        [{"input_ids": ids, "attention_mask": ids[:, :1]}], [torch.zeros(2, 3)], [object()], [{5: ids}],
+        [ids.to("meta")], [ids.to_sparse()], np.array([["a"]]), [{"input_ids": ids,
+        "attention_mask": ids * 0}],
+        [{"input_ids": torch.zeros(1, 1000, dtype=torch.long)}], [{"input_ids": ids}, {"input_ids": ids[:,
+        :3]}],
+        [{"input_ids": [[1, 2], [3]]}], iter([]), [{"input_ids": ids, "labels": "x"}],
+        [{"input_ids": ids.tolist()}],
+    )  # fmt: skip
+    return Spoilt("odd batches", one_of(rng, wrong), "either")
+
+
+def _spoilt_model(rng: Rng, good: Any) -> Spoilt:
+    import torch
+
+    def in_training() -> Any:
+        return small_gpt2()[0].train()
+
+    wrong = (
+        lambda: None,
+        lambda: 5,
+        lambda: "gpt2",
+        lambda: torch.nn.Linear(2, 2).eval(),
+        in_training,
+        lambda: object(),
+    )
+    return Spoilt("no model that fits", one_of(rng, wrong)(), "refused")
+
+
+@subject("capture")
+def capture(rng: Rng) -> Call:
+    """Rows of probabilities sum to one, and the run is whole."""
+    model, batches = _network()
+    weights = {name: weight.clone() for name, weight in model.state_dict().items()}
+
+    def captured(**given: Any) -> Any:
+        place = given.pop("location")
+        place = Path.cwd() / f"captured-{next(_NUMBERS)}.zarr" if place == "new" else place
+        run = hb.capture(location=place, **given)
+        return {
+            "tensors": [np.asarray(run.tensor(batch)) for batch in run.batches],
+            "damage": run.verify(),
+            "weights": all((weights[name] == weight).all() for name, weight in model.state_dict().items()),
+            "hooks": sum(len(module._forward_hooks) for module in model.modules()),
+        }
+
+    def law(answer: Any, given: Mapping[str, Any]) -> str | None:
+        off = max(np.abs(tensor.sum(axis=1) - 1).max() for tensor in answer["tensors"])
+        return None if off < 1e-2 else f"rows of probabilities are off one by {off:g}"
+
+    def always(answer: Any, given: Mapping[str, Any]) -> str | None:
+        if answer["damage"] or not answer["weights"] or answer["hooks"]:
+            return f"damage {answer['damage']}, weights kept {answer['weights']}, hooks {answer['hooks']}"
+        return None
+
+    places = (None, 5, "", "\0", "/dev/null/x", "nonsense://place", b"x", [], "\ud800")
+    return Call(
+        function=captured,
+        arguments={
+            "model": model,
+            "batches": batches,
+            "location": "new",
+            "content": one_of(rng, (("probabilities",), ("probabilities", "logits"))),
+            "mode": one_of(rng, ("faithful", "transparent")),
+            "dtype": one_of(rng, ("float32", "float16")),
+            "name": "tiny",
+            "settings": {"seed": 1},
+        },
+        spoil={
+            "model": _spoilt_model,
+            "batches": _spoilt_batches,
+            "location": lambda rng, good: Spoilt("an odd place", one_of(rng, places), "refused"),
+            "content": lambda rng, good: Spoilt(
+                "odd contents", one_of(rng, (None, 5, (), "logits", ("x",), good * 2, [None])), "refused"
+            ),
+            "mode": spoilt_choice,
+            "dtype": spoilt_choice,
+            "name": spoilt_text,
+            "settings": lambda rng, good: Spoilt(
+                "odd settings", one_of(rng, (5, "x", {"a": object()}, {"a": np.nan}, {1: 2}, [1])), "either"
+            ),
+        },
+        law=law,
+        always=always,
+    )  # fmt: skip
+
+
+@subject("ablate")
+def ablate(rng: Rng) -> Call:
+    """Without any head removed nothing changes; what is removed comes back."""
+    model, batches = _network()
+    heads = [(int(rng.integers(2)), int(rng.integers(2)))]
+
+    def ablated(**given: Any) -> Any:
+        found = hb.ablate(**given)
+        whole = hb.ablate(model, [], batches=batches)
+        return {"value": found.value, "damage": found.damage, "whole": whole.damage}
+
+    wrong_heads: tuple[Any, ...] = (
+        None, "all", [(9, 0)], [(0, 9)], [(-1, 0)], [99], [-1], [1.5], [("a", "b")], {0: 0}, np.ones(3, bool),
+        np.nan, [(0, 0, 0)], [[0], [1, 2]], object(), [None], [2**70], np.ones((2, 2)), [(0.5, 1)], [True],
+    )  # fmt: skip
+    return Call(
+        function=ablated,
+        arguments={
+            "model": model,
+            "heads": heads,
+            "batches": batches,
+            "metric": "loss",
+            "replacement": "zero",
+        },
+        spoil={
+            "model": _spoilt_model,
+            "heads": lambda rng, good: Spoilt("no heads", one_of(rng, wrong_heads), "either"),
+            "batches": _spoilt_batches,
+            "metric": spoilt_choice,
+            "replacement": spoilt_choice,
+        },
+        always=lambda answer, given: None if answer["whole"] == 0 else "the network is not whole afterwards",
+    )
+
+
+@functools.cache
+def _pruned_folder() -> Path:
+    from haarbor.pruning import head_sites, model_batches, prune_heads, save_pruned
+
+    model, batches = _network()
+    batch = model_batches(batches)[0]
+    sites = head_sites(model, batch)
+    folder = Path.cwd() / "pruned"
+    save_pruned(folder, prune_heads(model, sites, [(0, 1)], batch=batch), sites, [(0, 1)])
+    return folder
+
+
+@subject("load_pruned")
+def load_pruned(rng: Rng) -> Call:
+    """The network that was pruned; anything but its folder is refused."""
+    wrong: tuple[Any, ...] = (
+        None, 5, "", "\0", "nowhere", "/dev/null", b"x", [], "\ud800", "\x1b[2J", "x" * 5000, Path("/"), {},
+    )  # fmt: skip
+
+    def answer(folder: Any) -> Any:
+        _, batches = _network()
+        return hb.load_pruned(folder)(**batches[0]).logits.detach().numpy()
+
+    return Call(
+        function=answer,
+        arguments={"folder": _pruned_folder()},
+        spoil={"folder": lambda rng, good: Spoilt("no folder", one_of(rng, wrong), "refused")},
+        law=lambda answer, given: None if answer.shape == (1, 6, 23) else f"shape {answer.shape}",
+    )
