@@ -163,6 +163,49 @@ def test_a_complete_run_is_looked_at_with_one_sample_and_left_as_it_is(tmp_path,
     assert files(tmp_path / "run") == before
 
 
+def test_a_capture_does_not_go_on_with_another_text(story, tmp_path):
+    model = gpt2()
+    interrupted(model, words(story, model), tmp_path / "run", 4)
+    text = story.read_text()
+    # Beyond the windows that are asked for, the text may change.
+    story.write_text(text + "the dog\n")
+    assert begun_run(tmp_path / "run").plan.settings["data_content"] == words(story, model).content_digest
+    story.write_text(text.replace("cat", "dog", 1))
+    with pytest.raises(StoreError, match=r"data whose content is sha256:\w{12}, and this is with data whose"):
+        capture(model, words(story, model), tmp_path / "run")
+
+
+def test_every_kind_of_samples_knows_its_content(story, tmp_path):
+    image_module = pytest.importorskip("PIL.Image")
+    model, seeing = gpt2(), SMALL_MODELS["vit"].build("eager")
+    pixels = np.zeros((2, 16, 16, 3), dtype=np.uint8)
+    found = []
+    for value in (0, 1):
+        pixels[1, 3, 3, 0] = value
+        folder = tmp_path / f"images {value}"
+        folder.mkdir()
+        for number in range(2):
+            image_module.fromarray(pixels[number]).save(folder / f"{number}.png")
+        settings = model_inputs(seeing)
+        story.write_text(("the cat sat on the mat" if value else "the dog sat on the mat") + "\nthe cat\n")
+        lines = text_samples(
+            story, word_tokenizer(pad_token="[PAD]"), n_tokens=4, takes=model_inputs(model), split="lines"
+        )
+        ids = np.full((2, 5), 7)
+        ids[1, 4] += value
+        rows_of = token_id_samples(ids, takes=model_inputs(model))
+        kinds = (
+            image_samples(pixels, settings=settings),
+            image_samples(folder, settings=settings),
+            lines,
+            rows_of,
+        )
+        found.append([samples.content_digest for samples in (*kinds, *(kind[1:] for kind in kinds[:2]))])
+    assert all(digest.startswith("sha256:") for digests in found for digest in digests)
+    assert not set(found[0]) & set(found[1])
+    assert rows_of[:1].content_digest != rows_of.content_digest
+
+
 def test_a_loader_goes_on_where_it_stopped(tmp_path):
     model = gpt2()
     ids = torch.from_numpy(np.random.default_rng(0).integers(3, 97, (5, 6)))

@@ -131,6 +131,14 @@ def test_another_checkpoint_under_the_same_name_is_refused_by_its_weights(again)
     assert hb.open_run("run.zarr").n_batches == 1
 
 
+def test_another_text_under_the_same_name_is_refused(again):
+    shutil.copyfile("letter.txt", "book.txt")
+    code, lines = again(*words("tiny"))
+    assert code == 1
+    (line,) = [line for line in lines if line.startswith("haarbor: ")]
+    assert "begun with --data whose content is sha256:" in line
+
+
 def test_memory_is_named_where_it_differs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     command = words("zoo:transformer-xl", data="zoo", tokens=128, batches=2)

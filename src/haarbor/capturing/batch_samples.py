@@ -63,6 +63,11 @@ class BatchSamples:
             return len(batches)
         return None
 
+    @property
+    def content_digest(self) -> str:
+        """SHA-256 of what they are made of, where that is known before they are; else ""."""
+        return self._batches.content_digest if isinstance(self._batches, Samples) else ""
+
     def missing(self, complete: Container[int]) -> Iterator[tuple[int, Sample]]:
         """Samples that are not complete, each with its place among all.
 

@@ -12,7 +12,7 @@ import torch
 
 from haarbor.capturing.attention_call import OnCall
 from haarbor.capturing.batch_samples import BatchSamples
-from haarbor.capturing.continued_run import WEIGHTS, begun_run, continued_plan
+from haarbor.capturing.continued_run import CONTENT, WEIGHTS, begun_run, continued_plan
 from haarbor.capturing.deferred_interruption import deferred_interruption
 from haarbor.capturing.huggingface import Mode, recorded_attention
 from haarbor.capturing.inputs import Sample
@@ -96,7 +96,7 @@ def capture(
     trial = next(missing, None)
     sample = samples.first() if trial is None else trial[1]
     observed = _observed_layers(model, sample, mode)
-    weights = weights_digest(model)
+    weights, content_digest = weights_digest(model), samples.content_digest
     plan = RunPlan(
         model=name or model_name(model),
         config_digest=config_digest(model, weights),
@@ -109,6 +109,7 @@ def capture(
             "mode": mode if _is_huggingface(model) else "hooks",
             **dict(settings or {}),
             WEIGHTS: weights,
+            **({CONTENT: content_digest} if content_digest else {}),
         },
         library_versions=library_versions(),
     )

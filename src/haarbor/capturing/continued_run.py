@@ -15,10 +15,13 @@ from haarbor.store import Run, RunPlan, open_run
 if TYPE_CHECKING:
     from zarr.abc.store import Store
 
-__all__ = ["KEYWORDS", "WEIGHTS", "begun_run", "continued_plan"]
+__all__ = ["CONTENT", "KEYWORDS", "WEIGHTS", "begun_run", "continued_plan"]
 
 WEIGHTS = "weights"
 """Setting of a run with the digest of the weights alone, which tells why two models differ."""
+
+CONTENT = "data_content"
+"""Setting of a run with the digest of what its samples are made of, where that is known."""
 
 # Kept with a run for whoever wants to make it again; everything in it is also checked by itself.
 _NOT_CHECKED = ("command",)
@@ -35,6 +38,7 @@ KEYWORDS: Mapping[str, str] = {
     "dtype": "dtype={!r}",
     "labels": "labels of {}",
     "data": "data that are {!r}",
+    CONTENT: "data whose content is {!s:.19}",
     "place": "another location",
 }
 """How the functions of Haarbor call what a run was begun with."""
@@ -104,7 +108,7 @@ def continued_plan(there: RunPlan, here: RunPlan, place: str, words: Mapping[str
     plan = dataclasses.replace(here, settings={**own, **kept})
     for name, was, now in _differences(there, plan):
         pattern = words.get(name, "{name} {!r}")
-        before, found = pattern.format(was, name=name), pattern.format(now, name=name)
+        before, found = (pattern.format(value, name=name) for value in (was, now))
         raise StoreError(
             f"a run is continued as it was begun; {place} was begun with {before}, and this is with {found}. "
             f"Use the same, or choose {words['place']}."

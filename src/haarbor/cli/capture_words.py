@@ -20,6 +20,7 @@ CAPTURE_WORDS: Mapping[str, str] = {
     "dtype": "--dtype {}",
     "labels": "--data with labels of {}",
     "data": "--data that is {!r}",
+    "data_content": "--data whose content is {!s:.19}",
     "mode": "--mode {}",
     "seed": "--seed {}",
     "model_dtype": "weights of {}",

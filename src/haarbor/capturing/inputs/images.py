@@ -15,7 +15,13 @@ import torch
 from haarbor.array_types import AnyArray, ByteArray, FloatArray, frozen
 from haarbor.capturing.inputs.arrays import loaded_array, plain_array
 from haarbor.capturing.inputs.image_settings import ImageSettings
-from haarbor.capturing.inputs.samples import Sample, Samples, chosen_count, require_takes
+from haarbor.capturing.inputs.samples import (
+    Sample,
+    Samples,
+    chosen_count,
+    digest_of_bytes,
+    require_takes,
+)
 from haarbor.errors import CaptureError, DataError, HaarborError, ShapeError
 from haarbor.named_path import named_path
 from haarbor.needed_packages import needed_package
@@ -137,6 +143,11 @@ class _Files(ImageSamples):
         super().__init__(source, settings)
         self._files = files
 
+    @property
+    def content_digest(self) -> str:
+        """SHA-256 of the files, which are read for it and not opened as images."""
+        return digest_of_bytes(map(_file_bytes, self._files))
+
     def __len__(self) -> int:
         return len(self._files)
 
@@ -165,6 +176,11 @@ class _Pixels(ImageSamples):
     def __init__(self, array: AnyArray, source: str, settings: ImageSettings) -> None:
         super().__init__(source, settings)
         self._array = array
+
+    @property
+    def content_digest(self) -> str:
+        """SHA-256 of the pixels."""
+        return digest_of_bytes(np.ascontiguousarray(image) for image in self._array)
 
     def __len__(self) -> int:
         return int(self._array.shape[0])
@@ -211,6 +227,16 @@ def _image_files(folder: Path) -> list[Path]:
             "permissions."
         ) from error
     return sorted(files, key=lambda file: file.name)
+
+
+def _file_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CaptureError(
+            f"{path.name} must be an image that can be read; {error.strerror or error}. Check its "
+            "permissions."
+        ) from error
 
 
 @contextmanager

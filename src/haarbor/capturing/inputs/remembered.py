@@ -89,6 +89,10 @@ class _Remembered(Samples):
         length = self._model.config.memory_length
         return f"{self._windows.description}; each with the {length} tokens before it in memory"
 
+    @property
+    def content_digest(self) -> str:
+        return self._windows.content_digest
+
     def __len__(self) -> int:
         return len(self._windows) - self._n_filling
 

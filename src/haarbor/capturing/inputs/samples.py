@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -13,7 +14,7 @@ import torch
 from haarbor.array_types import BoolArray, ByteArray, frozen
 from haarbor.errors import CaptureError, SettingError
 
-__all__ = ["Sample", "Samples", "checked_count", "chosen_count", "require_takes"]
+__all__ = ["Sample", "Samples", "checked_count", "chosen_count", "digest_of_bytes", "require_takes"]
 
 _MOST = 10**12
 
@@ -76,6 +77,11 @@ class Samples(Sequence[Sample]):
     def description(self) -> str:
         """Where the samples come from and what was done to them, in a line without machine paths."""
 
+    @property
+    def content_digest(self) -> str:
+        """SHA-256 of what the samples are made of, so that a capture goes on with the same; "" if unknown."""
+        return ""
+
     @abstractmethod
     def sample(self, index: int) -> Sample:
         """Sample at an index between zero and the length."""
@@ -116,6 +122,11 @@ class _Part(Samples):
     def description(self) -> str:
         return self._whole.description
 
+    @property
+    def content_digest(self) -> str:
+        inner = self._whole.content_digest
+        return digest_of_bytes([inner.encode(), str(self._indices).encode()]) if inner else ""
+
     def __len__(self) -> int:
         return len(self._indices)
 
@@ -124,6 +135,30 @@ class _Part(Samples):
 
     def take_output(self, index: int, output: Any) -> None:
         self._whole.take_output(self._indices[index], output)
+
+
+def digest_of_bytes(parts: Iterable[Any]) -> str:
+    """SHA-256 of several byte strings or arrays, each told from its neighbours.
+
+    Parameters
+    ----------
+    parts : iterable of bytes or contiguous array
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> digest_of_bytes([b"ab", b"c"]) == digest_of_bytes([b"a", b"bc"])
+    False
+    """
+    found = hashlib.sha256()
+    for part in parts:
+        view = memoryview(part)
+        found.update(view.nbytes.to_bytes(8, "little"))
+        found.update(view)
+    return f"sha256:{found.hexdigest()}"
 
 
 def require_takes(takes: Any, *kinds: type) -> None:

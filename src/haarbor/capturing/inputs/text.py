@@ -13,7 +13,14 @@ from typing import Any, Literal, TextIO
 import numpy as np
 
 from haarbor.array_types import IntArray
-from haarbor.capturing.inputs.samples import Sample, Samples, checked_count, chosen_count, require_takes
+from haarbor.capturing.inputs.samples import (
+    Sample,
+    Samples,
+    checked_count,
+    chosen_count,
+    digest_of_bytes,
+    require_takes,
+)
 from haarbor.capturing.inputs.token_inputs import TokenInputs, require_length, token_sample, token_texts
 from haarbor.errors import CaptureError, SettingError
 from haarbor.named_path import named_path
@@ -204,6 +211,11 @@ class TextWindows(Samples):
         """Where the samples come from, in a line."""
         return self._description
 
+    @property
+    def content_digest(self) -> str:
+        """SHA-256 of the tokens in the windows."""
+        return digest_of_bytes([np.ascontiguousarray(self._ids[: self._length * self._width], dtype="<i8")])
+
     def __len__(self) -> int:
         return self._length
 
@@ -246,6 +258,11 @@ class Documents(Samples):
     def description(self) -> str:
         """Where the samples come from and what pads them, in a line."""
         return self._description
+
+    @property
+    def content_digest(self) -> str:
+        """SHA-256 of the documents."""
+        return digest_of_bytes(text.encode("utf-8", "surrogatepass") for text in self._texts[: self._length])
 
     def __len__(self) -> int:
         return self._length

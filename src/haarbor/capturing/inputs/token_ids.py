@@ -10,7 +10,14 @@ import torch
 
 from haarbor.array_types import AnyArray, IntArray
 from haarbor.capturing.inputs.arrays import loaded_array, plain_array
-from haarbor.capturing.inputs.samples import Sample, Samples, checked_count, chosen_count, require_takes
+from haarbor.capturing.inputs.samples import (
+    Sample,
+    Samples,
+    checked_count,
+    chosen_count,
+    digest_of_bytes,
+    require_takes,
+)
 from haarbor.capturing.inputs.token_inputs import TokenInputs, require_length, token_sample, token_texts
 from haarbor.errors import CaptureError, DataError, ShapeError
 
@@ -104,6 +111,11 @@ class TokenRows(Samples):
         """Where the samples come from, in a line."""
         padding = "" if self._pad_id is None else f", {self._pad_id} at the end of a row is padding"
         return f"{self._source}, rows of {self._ids.shape[1]} token ids{padding}"
+
+    @property
+    def content_digest(self) -> str:
+        """SHA-256 of the rows."""
+        return digest_of_bytes(np.ascontiguousarray(row, dtype="<i8") for row in self._ids)
 
     def __len__(self) -> int:
         return int(self._ids.shape[0])

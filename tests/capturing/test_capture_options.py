@@ -1,0 +1,132 @@
+"""Arguments of haarbor.capture that are none, and models whose attention cannot be seen: one line each."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+import haarbor as hb  # noqa: E402
+from haarbor.capturing import load_model  # noqa: E402
+from haarbor.errors import CaptureError, HaarborError  # noqa: E402
+from haarbor.store import import_arrays  # noqa: E402
+from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE, SMALL_MODELS  # noqa: E402
+
+
+def gpt2():
+    return SMALL_MODELS["gpt2"].build("eager")
+
+
+BATCH = SMALL_MODELS["gpt2"].batch()
+
+
+@pytest.mark.parametrize("model", [None, 5, "zoo:transformer-xl", nn.Linear, [nn.Linear(2, 2)]])
+def test_what_is_no_model_is_one_line(model, tmp_path):
+    with pytest.raises(
+        CaptureError, match=r"the model must be a torch.nn.Module; found .*load_model\(name\)"
+    ):
+        hb.capture(model, [BATCH], tmp_path / "run")
+
+
+def test_a_loaded_model_is_told_from_its_model(tmp_path):
+    with pytest.raises(CaptureError, match=r"found LoadedModel. Pass its .model."):
+        hb.capture(load_model("zoo:vision-transformer"), [BATCH], tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"content": ""}, "content must be a sequence of 'probabilities' and 'logits'; found ''. Write"),
+        ({"content": None}, "content must be .* found None"),
+        ({"content": "logits"}, "content must be .* found 'logits'. Write"),
+        ({"content": 5}, "content must be .* found 5"),
+        ({"content": ()}, r"content must be .* found \(\)"),
+        ({"content": ("weights",)}, "content must be .* found .'weights'"),
+        ({"content": (None,)}, "content must be .* found .None"),
+        ({"content": ("logits", "logits")}, "contents must be among .* each once"),
+        ({"dtype": int}, "dtype must be 'float16' or 'float32'; found <class 'int'>"),
+        ({"dtype": torch.float16}, "dtype must be 'float16' or 'float32'; found torch.float16"),
+        ({"dtype": np.float32}, "dtype must be 'float16' or 'float32'; found <class"),
+        ({"dtype": "float64"}, "dtype must be 'float16' or 'float32'; found 'float64'"),
+        ({"dtype": None}, "dtype must be 'float16' or 'float32'; found None"),
+        ({"mode": None}, "mode must be 'faithful' or 'transparent'; found None"),
+        ({"mode": ["faithful"]}, "mode must be 'faithful' or 'transparent'; found .'faithful'"),
+        ({"name": 5}, "name must be the model's name, as text; found 5"),
+        ({"settings": "seed"}, "settings must be a mapping of names to JSON values; found 'seed'"),
+        ({"settings": {"when": object()}}, "settings must hold JSON values"),
+        ({"settings": {"share": float("nan")}}, "settings must hold JSON values"),
+        ({"on_progress": 5}, "must be functions; found 5"),
+        ({"on_plan": "print"}, "must be functions; found 'print'"),
+    ],
+)
+def test_options_that_are_none_are_one_line(options, message, tmp_path):
+    with pytest.raises(HaarborError, match=message) as found:
+        hb.capture(gpt2(), [BATCH], tmp_path / "run", **options)
+    assert "\n" not in str(found.value)
+    assert not (tmp_path / "run").exists()
+
+
+class Einsum(nn.Module):
+    """Attention as many people write it."""
+
+    def __init__(self):
+        super().__init__()
+        self.packed = nn.Linear(32, 96)
+
+    def parts(self, x):
+        return self.packed(x).view(x.shape[0], -1, 3, 4, 8).unbind(2)
+
+    def forward(self, x):
+        q, k, v = self.parts(x)
+        scores = torch.einsum("bqhd,bkhd->bhqk", q, k) / 8**0.5
+        return torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), v).flatten(2)
+
+
+class Rewritten(Einsum):
+    """The same, in the two lines that the message asks for."""
+
+    def forward(self, x):
+        q, k, v = self.parts(x)
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=None)
+        return mixed.transpose(1, 2).flatten(2)
+
+
+def test_attention_by_einsum_is_refused_with_advice_that_works(tmp_path):
+    torch.manual_seed(0)
+    model, tokens = Einsum().eval(), torch.randn(1, 6, 32)
+    with pytest.raises(CaptureError) as found:
+        hb.capture(model, [tokens], tmp_path / "run")
+    said = str(found.value)
+    assert "\n" not in said
+    for words in (
+        "q, k, v = (x.transpose(1, 2) for x in (q, k, v))",
+        "mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
+        "haarbor.store.import_arrays(weights, location, axes=('head', 'query', 'key'))",
+    ):
+        assert words in said
+    rewritten = Rewritten().eval()
+    rewritten.load_state_dict(model.state_dict())
+    torch.testing.assert_close(rewritten(tokens), model(tokens), atol=1e-6, rtol=1e-5)
+    run = hb.capture(rewritten, [tokens], tmp_path / "rewritten")
+    with torch.no_grad():
+        q, k, _ = model.parts(tokens)
+        weights = (torch.einsum("bqhd,bkhd->bhqk", q, k) / 8**0.5).softmax(-1)[0]
+    imported = import_arrays(weights, tmp_path / "imported", axes=("head", "query", "key"))
+    np.testing.assert_allclose(np.asarray(run.tensor(0)), np.asarray(imported.tensor(0)), atol=1e-6)
+
+
+def test_a_model_of_transformers_that_computes_by_itself_is_refused_with_advice_that_works(tmp_path):
+    small = NEVER_CALL_THE_INTERFACE["bloom"]
+    model = small.build("eager")
+    with pytest.raises(CaptureError) as found:
+        hb.capture(model, [small.batch()], tmp_path / "run")
+    said = str(found.value)
+    assert "\n" not in said
+    assert "output_attentions=True" in said
+    axes = ("layer", "batch", "head", "query", "key")
+    assert f"haarbor.store.import_arrays(torch.stack(output.attentions), location, axes={axes})" in said
+    with torch.no_grad():
+        output = model(**small.batch(), output_attentions=True)
+    run = import_arrays(torch.stack(output.attentions), tmp_path / "imported", axes=axes)
+    assert (len(run.layers), run.heads_per_layer) == (3, 4)
