@@ -66,7 +66,7 @@ def answered(request, run, named_run, command, tmp_path, monkeypatch):
     """Each command, its answer and the name it should tell."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
-    writes = request.param in ("report", "figures")
+    writes = request.param == "report"
     words = [str(named_run if writes else run) if word == "RUN" else word for word in COMMANDS[request.param]]
     return request.param, lambda *more: command(*words, *more), WRITABLE_NAME if writes else NAME
 
@@ -91,6 +91,12 @@ def test_json_is_ascii_and_tells_the_name_as_it_is(answered):
     fields = json.loads(found.out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     places = {"report": lambda: fields["models"][0], "figures": lambda: fields["networks"][0]["model"]}
     assert places.get(name, lambda: fields["model"])() == told
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "many"])
+def test_a_terminal_without_columns_still_shows_something(command, run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert "float32" in command("info", run).out
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])

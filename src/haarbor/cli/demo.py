@@ -110,13 +110,13 @@ def _written_report(runs: list[Run], path: Path, told: _Told) -> Path:
 
 
 def _print(summaries: list[dict[str, Any]], written: list[Path], out: Path, seconds: float) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from haarbor.cli.demo_findings import findings
+    from haarbor.cli.terminal import terminal
     from haarbor.printable import printable
 
-    console = Console()
+    console = terminal()
     console.print()
     for sentence in findings(summaries):
         console.print(Text(sentence), soft_wrap=True)

@@ -103,6 +103,9 @@ def failure_line(error: BaseException) -> str | None:
 
 
 def _of_the_system(error: OSError) -> str | None:
+    if _last_module(error.__traceback__) in ("matplotlib", "tempfile"):
+        # Neither home nor the system's folder for such files can be written; the error has no file.
+        return f"{error.strerror or error}. Set TMPDIR to a folder that can be written."
     number = error.errno or 0
     if number in _OF_THE_MACHINE:
         advice = _OF_THE_MACHINE[number]

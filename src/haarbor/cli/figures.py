@@ -167,12 +167,12 @@ def _gathered(
 
 
 def _print(results: list[PaperResults], written: list[Path]) -> None:
-    from rich.console import Console
     from rich.text import Text
 
+    from haarbor.cli.terminal import terminal
     from haarbor.printable import printable
 
-    console = Console()
+    console = terminal()
     for found in results:
         summary = found.summary()
         # Names come from files: they command neither the terminal nor the layout.

@@ -58,10 +58,10 @@ def info(
 
 
 def _print(found: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from haarbor.cli.terminal import terminal
     from haarbor.printable import printable
 
     table = Table(show_header=False, box=None)
@@ -87,4 +87,4 @@ def _print(found: dict[str, Any]) -> None:
         row("integrity", "whole" if not found["damaged"] else f"{len(found['damaged'])} damaged parts")
         for damage in found["damaged"]:
             row("", damage)
-    Console().print(table)
+    terminal().print(table)

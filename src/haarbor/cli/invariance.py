@@ -193,13 +193,13 @@ def _summary(
 
 def _print(run: Run, found: RunInvariance, regularity: RunRegularity, written: list[Path]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from haarbor.cli.terminal import terminal
     from haarbor.printable import printable
 
-    console = Console()
+    console = terminal()
     order = found.order()
     n_heads = order.size
     console.print(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from haarbor.cli.terminal import terminal
 from haarbor.printable import printable
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ def shown_steps() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def _bars() -> Progress:
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -60,4 +60,4 @@ def _bars() -> Progress:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=Console(stderr=True))
+    return Progress(*columns, console=terminal(stderr=True))
