@@ -7,6 +7,8 @@ the same answer, and what is extreme must be answered rightly or refused.
 
 from __future__ import annotations
 
+import itertools
+import os
 import warnings
 import zlib
 from collections.abc import Mapping
@@ -32,6 +34,7 @@ _SLOW = {
     "Run": 60, "run results": 60, "results file": 60, "consensus": 120, "organize": 250,
 }  # fmt: skip
 _SHORT, _LONG = 120, 20
+_NUMBERS = itertools.count()
 
 
 def _functions() -> Mapping[str, Mapping[Form, range]]:
@@ -46,6 +49,10 @@ def _functions() -> Mapping[str, Mapping[Form, range]]:
 
 def _tried(function: str, seed: int, place: Path) -> Outcome:
     rng = np.random.default_rng([seed, zlib.crc32(function.encode())])
+    # What a call leaves behind is not there for the next one.
+    here = place / f"call-{next(_NUMBERS)}"
+    here.mkdir()
+    os.chdir(here)
     call = SUBJECTS[function](rng)
     spoilt = _spoilt_arguments(rng, call)
     arguments = {**call.arguments, **{name: found.value for name, found in spoilt.items()}}

@@ -75,7 +75,9 @@ def campaign(work: Sequence[tuple[Kind, Sequence[Case]]], *, workers: int, quiet
     for kind, cases in work:
         if cases:
             kind.warm()
-    for case, outcome in forked_outcomes(work, workers=workers, quiet=quiet):
+    # Those that go on for long in one process begin first, so that none is left over at the end.
+    longest_first = sorted(work, key=lambda entry: -entry[0].cases_per_process)
+    for case, outcome in forked_outcomes(longest_first, workers=workers, quiet=quiet):
         table.add(case, outcome)
         left[case.kind] -= 1
         if left[case.kind] == 0:

@@ -252,7 +252,7 @@ def run_readings(rng: Rng) -> Call:
             "mask": run.mask(batch, stream),
             "labels": run.labels(batch, stream),
             "picture": run.picture(batch),
-            "entropy": run.load_result("head-entropy", batch=batch, stream=stream),
+            "there": run.has_result("organization", batch=batch, stream=stream),
         }
 
     def law(answer: Any, given: Mapping[str, Any]) -> str | None:
