@@ -95,6 +95,17 @@ class Command:
             self._run(before)
 
     def _run(self, before: Callable[[], None]) -> None:
+        """Run the command in this process, a child, and end it, whatever happens."""
+        code = 130
+        try:
+            code = self._code(before)
+        except KeyboardInterrupt:
+            # It came when the command had ended; there is one interrupt, and so none after it.
+            pass
+        finally:
+            os._exit(code)
+
+    def _code(self, before: Callable[[], None]) -> int:
         code = 1
         try:
             os.chdir(self._place)
@@ -126,8 +137,9 @@ class Command:
                 try:
                     stream.flush()
                 except OSError:
+                    traceback.print_exc()
                     code = code or 1
-            os._exit(code)
+        return code
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the process."""
