@@ -18,10 +18,14 @@ SUBPACKAGES = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 
 # Each layer may import from its own folder and from lower ranks, never sideways or up.
 RANK = {
-    "errors": 0,
+    "errors": -1,
+    "memory": 0,
+    "options": 0,
+    "compiled": 0,
     "array_types": 0,
     "printable": 0,
     "argument_kinds": 1,
+    "binary_scale": 1,
     "named_axes": 1,
     "whole_file": 2,
     "notebook": 1,

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import AnyArray, BoolArray, FloatArray
+from haarbor.array_types import AnyArray, BoolArray, FloatArray, plain_array, real_array
 from haarbor.errors import DataError, ShapeError
+from haarbor.memory import require_memory
+from haarbor.options import shown
 
-__all__ = ["axis_names", "checked_mask", "checked_tensor", "n_axes_of", "position_text"]
+__all__ = ["axis_names", "boolean_array", "checked_mask", "checked_tensor", "n_axes_of", "position_text"]
 
 _USUAL_AXES = {2: ("query", "key"), 3: ("query", "key", "head")}
 
@@ -22,10 +24,9 @@ def n_axes_of(X: npt.ArrayLike) -> int:
     ShapeError
         If it is no rectangular array.
     """
-    try:
-        return int(np.ndim(X))
-    except ValueError as error:
-        raise ShapeError(f"the tensor must be a rectangular array; {error}.") from None
+    # An array that is read from a run on demand knows its axes before it is read.
+    n_axes = getattr(X, "ndim", None)
+    return n_axes if isinstance(n_axes, int) else plain_array(X).ndim
 
 
 def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
@@ -34,7 +35,7 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
     Parameters
     ----------
     axes : sequence of str or None
-        One distinct name an axis. ``None`` stands for ("query", "key") or
+        One distinct text an axis. ``None`` stands for ("query", "key") or
         ("query", "key", "head").
     n_axes : int
         Number of axes the tensor has.
@@ -46,7 +47,7 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
     Raises
     ------
     ShapeError
-        If the names do not match the tensor or repeat.
+        If the names are no texts, do not match the tensor, or repeat.
 
     Examples
     --------
@@ -61,15 +62,27 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
         return _USUAL_AXES[n_axes]
     if isinstance(axes, str):
         raise ShapeError(f"axes must be a sequence of names; found the single text {axes!r}.")
+    is_row = axes.ndim == 1 if isinstance(axes, np.ndarray) else isinstance(axes, Sequence)
+    if not is_row:
+        raise ShapeError(
+            f"axes must be a sequence of names, one an axis in its order; found {shown(axes)}. "
+            "Pass a tuple of texts."
+        )
     names = tuple(axes)
+    strange = [name for name in names if not isinstance(name, str)]
+    if strange:
+        raise ShapeError(
+            f"axis names must be texts; found {shown(strange[0])}. Pass one such as 'query' for each axis; "
+            "np.transpose moves axes."
+        )
     if len(names) != n_axes:
         raise ShapeError(
-            f"axes must name every axis of the tensor; found {len(names)} names {names} "
+            f"axes must name every axis of the tensor; found {len(names)} names {shown(names)} "
             f"for {n_axes} axes. Pass one name an axis."
         )
     if len(set(names)) != len(names):
         raise ShapeError(f"axis names must differ; found {names}. Rename the repeated one.")
-    return names
+    return tuple(map(str, names))
 
 
 def position_text(index: Sequence[Any], axes: Sequence[str]) -> str:
@@ -88,6 +101,7 @@ def checked_tensor(
     axes: Sequence[str],
     *,
     valid: BoolArray | None = None,
+    nan_is_missing: bool = False,
 ) -> FloatArray:
     """Return `X` as a floating-point array after checking that every value can be used.
 
@@ -100,6 +114,8 @@ def checked_tensor(
     axes : sequence of str
     valid : ndarray of bool, broadcastable to X.shape, optional
         Entries that must be finite; all of them if not given.
+    nan_is_missing : bool, default False
+        Whether NaN stands for an entry that is missing, and may enter.
 
     Returns
     -------
@@ -112,11 +128,7 @@ def checked_tensor(
     DataError
         If an entry that is looked at is NaN or infinite; the message names the first one.
     """
-    array: AnyArray = np.asarray(X)
-    if array.dtype.kind not in "fiub":
-        raise ShapeError(
-            f"the tensor must hold real numbers; found dtype {array.dtype}. Convert it to float32 or float64."
-        )
+    array = real_array(X)
     if array.ndim != len(axes):
         raise ShapeError(
             f"the tensor must have the axes {tuple(axes)}; found shape {array.shape}. "
@@ -127,37 +139,76 @@ def checked_tensor(
             f"every axis must hold at least one item; found shape {array.shape}. "
             f"Axis {axes[array.shape.index(0)]!r} is empty."
         )
-    if array.dtype.kind == "f" and array.dtype.itemsize <= 4:
-        tensor: FloatArray = array.astype(np.float32, copy=False)
-    else:
-        tensor = array.astype(np.float64, copy=False)
-    _require_finite(tensor, axes, valid)
+    single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
+    dtype: np.dtype[Any] = np.dtype(np.float32 if single else np.float64)
+    if array.dtype != dtype or not _lies_in_a_file(array):
+        # An array in memory fits, unless it is one part shown many times over.
+        require_memory(
+            array.size * dtype.itemsize, f"a tensor of shape {array.shape} in {dtype}", "Pass a part of it."
+        )
+    # What float64 cannot hold becomes infinite here, and is refused below with its own value.
+    with np.errstate(over="ignore"):
+        tensor: FloatArray = array.astype(dtype, copy=False)
+    _require_finite(tensor, array, axes, valid, nan_is_missing)
     return tensor
 
 
-def _require_finite(tensor: FloatArray, axes: Sequence[str], valid: BoolArray | None) -> None:
+def _lies_in_a_file(array: AnyArray | None) -> bool:
+    while array is not None and not isinstance(array, np.memmap):
+        array = array.base if isinstance(array.base, np.ndarray) else None
+    return array is not None
+
+
+def _require_finite(
+    tensor: FloatArray,
+    given: AnyArray,
+    axes: Sequence[str],
+    valid: BoolArray | None,
+    nan_is_missing: bool,
+) -> None:
     # A sum is finite only if every term is (bar an overflow), and needs no boolean copy of the
     # tensor; the slow search runs only when that quick look fails.
     if valid is None:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(np.add.reduce(tensor, axis=None)):
                 return
-    bad = ~np.isfinite(tensor)
+    bad = np.isinf(tensor) if nan_is_missing else ~np.isfinite(tensor)
     if valid is not None:
         bad &= np.broadcast_to(valid, tensor.shape)
     if not bad.any():
         return
     place = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    value = float(tensor[place])
-    advice = (
-        "Entries that are masked in the network have no value: pass mask=(valid query, key entries)."
-        if np.isneginf(value)
-        else "Drop or replace such entries before organising."
-    )
+    value = given[place]
+    if np.isfinite(value):
+        advice = "That is beyond float64: divide the array by a constant first."
+    elif np.isneginf(value):
+        advice = "Entries that are masked in the network have no value: pass mask=(valid query, key entries)."
+    else:
+        advice = "Drop or replace such entries before organising."
     raise DataError(
         f"every entry must be finite; found {value} at ({position_text(place, axes)}), "
         f"{int(bad.sum())} such entries in all. {advice}"
     )
+
+
+def boolean_array(mask: npt.ArrayLike) -> BoolArray:
+    """`mask` as an array of bool after checking that it holds nothing else.
+
+    Zeros and ones are refused too: of an additive mask, whose zeros are the valid entries, they
+    would mean the opposite.
+
+    Raises
+    ------
+    ShapeError
+        If it is not boolean.
+    """
+    array = plain_array(mask, "mask")
+    if array.dtype != np.bool_:
+        raise ShapeError(
+            f"mask must be boolean, True where an entry is valid; found dtype {array.dtype}. "
+            "An additive mask becomes one by mask == 0, ones and zeros by mask == 1."
+        )
+    return array
 
 
 def checked_mask(mask: npt.ArrayLike, axes: Sequence[str], shape: Sequence[int]) -> BoolArray:
@@ -184,15 +235,13 @@ def checked_mask(mask: npt.ArrayLike, axes: Sequence[str], shape: Sequence[int])
     DataError
         If it leaves no valid entry.
     """
-    array: AnyArray = np.asarray(mask)
-    if array.dtype != np.bool_:
-        raise ShapeError(
-            f"mask must be boolean, True where (query, key) is valid; found dtype {array.dtype}. "
-            "An additive mask becomes one by mask == 0."
-        )
+    array = boolean_array(mask)
     sizes: Mapping[str, Any] = dict(zip(axes, shape, strict=True))
     if not array.any():
-        raise DataError("mask must leave at least one valid entry; every entry is masked.")
+        raise DataError(
+            "mask must leave at least one valid entry; every entry is masked. If your mask is True where an "
+            "entry is hidden, pass ~mask."
+        )
     if array.shape == tuple(shape):
         return array
     if "query" not in sizes or "key" not in sizes:
@@ -203,7 +252,8 @@ def checked_mask(mask: npt.ArrayLike, axes: Sequence[str], shape: Sequence[int])
     expected = (sizes["query"], sizes["key"])
     if array.shape != expected:
         raise ShapeError(
-            f"mask must have shape {expected} (query, key) or {tuple(shape)}; found {array.shape}."
+            f"mask must have shape {expected} (query, key) or {tuple(shape)}; found {array.shape}. "
+            "Pass one entry for each (query, key), or for each entry of the tensor."
         )
     oriented = array if list(axes).index("query") < list(axes).index("key") else array.T
     return oriented.reshape([sizes[a] if a in ("query", "key") else 1 for a in axes])

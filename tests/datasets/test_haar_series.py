@@ -35,5 +35,5 @@ def test_another_seed_is_another_series():
 
 
 def test_an_unknown_law_is_refused():
-    with pytest.raises(SettingError, match="'normal' or 'signs'"):
+    with pytest.raises(SettingError, match="coefficients must be one of 'normal', 'signs'; found 'cauchy'"):
         hb.datasets.haar_series(HALVES, HALVES, 0.3, coefficients="cauchy")

@@ -192,10 +192,11 @@ def test_the_defaults_are_those_of_the_contract(rng):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_iterations": 0}, "n_iterations must be at least 1; found 0"),
-        ({"n_iterations": -1}, "n_iterations must be at least 1"),
-        ({"n_iterations": 2.0}, "n_iterations must be a whole number; found 2.0"),
-        ({"n_iterations": True}, "n_iterations must be a whole number; found True"),
+        ({"n_iterations": 0}, r"n_iterations must be a whole number in 1\.\.10000; found 0"),
+        ({"n_iterations": -1}, r"n_iterations must be a whole number in 1\.\.10000; found -1"),
+        ({"n_iterations": 2.0}, r"n_iterations must be a whole number in 1\.\.10000; found 2.0"),
+        ({"n_iterations": True}, r"n_iterations must be a whole number in 1\.\.10000; found True"),
+        ({"n_iterations": 10**30}, r"n_iterations must be a whole number in 1\.\.10000; found 1000000"),
         ({"initial": "euclid"}, "initial must be one of 'cosine', 'gaussian'; found 'euclid'"),
         ({"tree": "oak"}, "tree must be one of 'flexible', 'binary'; found 'oak'"),
         ({"cut": "half"}, "cut must be one of 'zero', 'balanced'; found 'half'"),
@@ -206,7 +207,7 @@ def test_the_defaults_are_those_of_the_contract(rng):
         ({"tree_constant": float("inf")}, "tree_constant must be positive and finite; found inf"),
         ({"tree_constant": "large"}, "tree_constant must be"),
         ({"tree_constant": None}, "tree_constant must be"),
-        ({"alpha": float("nan")}, "alpha must be a finite number; found nan"),
+        ({"alpha": float("nan")}, "alpha of axis 'query' must lie between -1000 and 1000; found nan"),
         (
             {"alpha": {"query": 1.0}},
             r"alpha must be one number or one for each of .* missing \['key', 'head'\]",
@@ -214,7 +215,7 @@ def test_the_defaults_are_those_of_the_contract(rng):
         ({"beta": {"query": 1, "key": 1, "head": 1, "layer": 1}}, r"unknown \['layer'\]"),
         ({"engine": "tpu"}, "engine must be 'auto', 'cpu', 'gpu' or an engine object; found 'tpu'"),
         ({"engine": 3}, "must have a name and an l1_sums method; found int"),
-        ({"content": "values"}, "content must be 'auto', 'logits' or 'probabilities'; found 'values'"),
+        ({"content": "values"}, "content must be one of 'auto', 'logits', 'probabilities'; found 'values'"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -45,11 +45,13 @@ def test_the_result_is_read_only_and_says_what_it_is():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"dimensions": 0}, "dimensions must be at least 1; found 0"),
-        ({"dimensions": -2}, "dimensions must be at least 1; found -2"),
-        ({"dimensions": 2.5}, "dimensions must be"),
-        ({"time": -1.0}, "time must be non-negative; found -1"),
-        ({"time": float("nan")}, "time must be non-negative; found nan"),
+        ({"dimensions": 0}, "dimensions must be a whole number from 1; found 0"),
+        ({"dimensions": -2}, "dimensions must be a whole number from 1; found -2"),
+        ({"dimensions": 2.5}, "dimensions must be a whole number from 1; found 2.5"),
+        ({"time": -1.0}, "time must be finite and at least 0; found -1"),
+        ({"time": float("nan")}, "time must be finite and at least 0; found nan"),
+        ({"time": float("inf")}, "time must be finite and at least 0; found inf"),
+        ({"time": "1"}, "time must be finite and at least 0; found '1'"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -169,7 +169,9 @@ def test_an_item_without_affinity_is_named():
         hb.markov_spectrum([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.5, 0.0, 1.0]])
 
 
-@pytest.mark.parametrize("n_eigenpairs", [0, -1, 4])
+@pytest.mark.parametrize("n_eigenpairs", [0, -1, 4, 2.0, True])
 def test_a_bad_number_of_pairs_is_refused(n_eigenpairs):
-    with pytest.raises(hb.SettingError, match=rf"n_eigenpairs must lie in 1..3; found {n_eigenpairs}"):
+    with pytest.raises(
+        hb.SettingError, match=rf"n_eigenpairs must be a whole number in 1\.\.3; found {n_eigenpairs}"
+    ):
         hb.markov_spectrum(np.eye(3), n_eigenpairs)

@@ -23,11 +23,14 @@ def test_a_mapping_gives_each_axis_its_own():
     [
         ({"query": 1.0}, r"alpha must be one number or one for each of .*; missing \['key'\]"),
         ({"query": 1.0, "key": 1.0, "layer": 2.0}, r"unknown \['layer'\]"),
-        (float("nan"), "alpha must be a finite number; found nan for axis 'query'"),
-        (float("inf"), "alpha must be a finite number; found inf"),
-        ("1", "alpha must be a finite number; found '1'"),
-        (None, "alpha must be a finite number; found None"),
-        ({"query": 1.0, "key": "x"}, "found 'x' for axis 'key'"),
+        (float("nan"), "alpha of axis 'query' must lie between -1000 and 1000; found nan"),
+        (float("inf"), "alpha of axis 'query' must lie between -1000 and 1000; found inf"),
+        (1e300, "between -1000 and 1000; found 1e.300"),
+        (10**400, "between -1000 and 1000; found a whole number of 1329 bits"),
+        ("1", "alpha of axis 'query' must lie between -1000 and 1000; found '1'"),
+        (None, "alpha of axis 'query' must lie between -1000 and 1000; found None"),
+        (True, "found True"),
+        ({"query": 1.0, "key": "x"}, "alpha of axis 'key' must lie between -1000 and 1000; found 'x'"),
     ],
 )
 def test_bad_exponents_are_refused(value, message):

@@ -44,7 +44,7 @@ def test_two_components_are_cut_apart_first():
 
 
 def test_unknown_cuts_are_refused():
-    with pytest.raises(hb.SettingError, match="cut must be 'zero' or 'balanced'; found 'middle'"):
+    with pytest.raises(hb.SettingError, match="cut must be one of 'zero', 'balanced'; found 'middle'"):
         hb.binary_tree(np.eye(3), cut="middle")
 
 

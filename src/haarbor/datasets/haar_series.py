@@ -8,6 +8,9 @@ import numpy as np
 
 from haarbor.array_types import FloatArray
 from haarbor.errors import SettingError
+from haarbor.memory import require_memory
+from haarbor.options import bounded_seed, real_number, require_choice
+from haarbor.trees.axis_trees import require_tree
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.haar_system import haar_system
 from haarbor.wavelets.haar_transform import inverse_haar_transform
@@ -58,15 +61,24 @@ def haar_series(
     >>> round(abs(f[0, 0] - f[0, 1] - f[1, 0] + f[1, 1]), 12), round(abs(f.mean()), 12)
     (np.float64(1.0), np.float64(1.0))
     """
-    if coefficients not in ("normal", "signs"):
-        raise SettingError(f"coefficients must be 'normal' or 'signs'; found {coefficients!r}.")
-    rng = np.random.default_rng(seed)
-    shape = (row_tree.n_items, column_tree.n_items)
+    require_choice("coefficients", coefficients, ("normal", "signs"))
+    alpha, amplitude = real_number("alpha", alpha), real_number("amplitude", amplitude)
+    marginals = real_number("marginals", marginals)
+    rng = np.random.default_rng(bounded_seed(seed))
+    shape = (require_tree(row_tree, "row_tree").n_items, require_tree(column_tree, "column_tree").n_items)
+    require_memory(4 * 8 * shape[0] * shape[1], f"a series of shape {shape}", "Take smaller trees.")
     factors = rng.normal(size=shape) if coefficients == "normal" else rng.choice([-1.0, 1.0], size=shape)
-    sizes = np.outer(_sizes(row_tree, alpha), _sizes(column_tree, alpha))
-    sizes[0] *= marginals
-    sizes[1:, 0] *= marginals
-    return inverse_haar_transform(amplitude * factors * sizes, {"query": row_tree, "key": column_tree})
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.outer(_sizes(row_tree, alpha), _sizes(column_tree, alpha))
+        sizes[0] *= marginals
+        sizes[1:, 0] *= marginals
+        series = amplitude * factors * sizes
+    if not np.isfinite(series).all():
+        raise SettingError(
+            f"alpha, amplitude and marginals must leave the coefficients finite; found alpha={alpha:g}, "
+            f"amplitude={amplitude:g}, marginals={marginals:g}. Choose smaller ones."
+        )
+    return inverse_haar_transform(series, {"query": row_tree, "key": column_tree})
 
 
 def _sizes(tree: PartitionTree, alpha: float) -> FloatArray:

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
-from haarbor.errors import SettingError
+from haarbor.memory import require_memory
+from haarbor.options import bounded_seed, require_choice, require_flag, whole_number
 
 __all__ = ["SyntheticNetwork", "synthetic_attention", "synthetic_network"]
 
@@ -84,12 +85,16 @@ def synthetic_network(
     >>> bool((abs(network.tensor.sum(axis=1) - 1) < 1e-12).all())
     True
     """
-    for name, value in (("n_tokens", n_tokens), ("n_layers", n_layers),
-                        ("heads_per_layer", heads_per_layer), ("n_topics", n_topics)):  # fmt: skip
-        if value < 1:
-            raise SettingError(f"{name} must be at least 1; found {value}.")
-    if content not in ("probabilities", "logits"):
-        raise SettingError(f"content must be 'probabilities' or 'logits'; found {content!r}.")
+    n_tokens, n_layers = whole_number("n_tokens", n_tokens, 1), whole_number("n_layers", n_layers, 1)
+    heads_per_layer = whole_number("heads_per_layer", heads_per_layer, 1)
+    n_topics = whole_number("n_topics", n_topics, 1, 10**9)
+    require_flag("causal", causal)
+    require_choice("content", content, ("probabilities", "logits"))
+    seed, batch = bounded_seed(seed), bounded_seed(batch, "batch")
+    n_heads = n_layers * heads_per_layer
+    require_memory(
+        8 * n_tokens**2 * (n_heads + 4), f"attention of {n_heads} heads on {n_tokens} tokens", "Ask for less."
+    )
     heads = np.random.default_rng([seed, 0])
     text = np.random.default_rng([seed, 1, batch])
     topics = _topic_runs(text, n_tokens, n_topics)

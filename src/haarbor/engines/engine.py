@@ -7,10 +7,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from haarbor.array_types import FloatArray, IntArray
+from haarbor.array_types import FloatArray, IntArray, real_array
 from haarbor.errors import EngineError, SettingError
+from haarbor.options import shown
 
-__all__ = ["FeatureBlock", "L1Engine", "engine_named"]
+__all__ = ["FeatureBlock", "L1Engine", "checked_sums", "engine_named"]
 
 
 class FeatureBlock(Protocol):
@@ -79,7 +80,8 @@ def engine_named(engine: str | L1Engine) -> L1Engine:
     from haarbor.engines.cpu import CpuEngine
 
     if not isinstance(engine, str):
-        if isinstance(engine, L1Engine):
+        is_object = isinstance(engine, L1Engine) and not isinstance(engine, type)
+        if is_object and isinstance(engine.name, str) and callable(engine.l1_sums):
             return engine
         raise SettingError(
             f"an engine object must have a name and an l1_sums method; found {type(engine).__name__}. "
@@ -92,4 +94,31 @@ def engine_named(engine: str | L1Engine) -> L1Engine:
             "engine='gpu' is not part of this version of Haarbor; use engine='cpu', or pass an "
             "object with an l1_sums method of your own."
         )
-    raise SettingError(f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {engine!r}.")
+    raise SettingError(
+        f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {shown(engine)}. Pass engine='auto'."
+    )
+
+
+def checked_sums(sums: object, engine: L1Engine, n_items: int, n_targets: int) -> FloatArray:
+    """What `l1_sums` of an engine returned, after checking that it can be distances.
+
+    Raises
+    ------
+    EngineError
+        If it is of another shape, or an entry is negative or not finite.
+    """
+    expected = (n_targets, n_items, n_items)
+    name = f"what l1_sums of engine {engine.name!r} returns"
+    array = real_array(sums, name)
+    if array.shape != expected:
+        raise EngineError(
+            f"{name} must have shape {expected}, (targets, items, items); found {array.shape}. "
+            "Mend the engine."
+        )
+    usable = np.isfinite(array) & (array >= 0)
+    if not usable.all():
+        place = tuple(int(i) for i in np.argwhere(~usable)[0])
+        raise EngineError(
+            f"{name} must be finite and non-negative; found {array[place]} at {place}. Mend the engine."
+        )
+    return array.astype(np.float64, copy=False)

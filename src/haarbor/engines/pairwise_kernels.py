@@ -7,7 +7,8 @@ from running sums. Nothing here checks its input, and all values must be finite.
 """
 
 import numpy as np
-from numba import njit
+
+from haarbor.compiled import compiled
 
 __all__ = ["add_l1", "add_products"]
 
@@ -20,7 +21,7 @@ _FAST = {"reassoc", "nsz", "nnan", "ninf", "contract"}
 _GRAIN = 16
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _extents(rows, begin, end, starts, stops):
     """First and one past the last non-zero column of each row, relative to `begin`, in grains.
 
@@ -40,7 +41,7 @@ def _extents(rows, begin, end, starts, stops):
         stops[row] = (stop + _GRAIN - 1) // _GRAIN
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _group_extents(starts, stops, group_starts, group_stops):
     """Widest extents in each group of four rows; a group of zero rows has stop 0."""
     n_rows = starts.size
@@ -54,7 +55,7 @@ def _group_extents(starts, stops, group_starts, group_stops):
         group_stops[group] = stop
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _running_sums(rows, begin, end, sums):
     """sums[i, g] = sum of |rows[i, begin:begin + g grains]|."""
     for row in range(rows.shape[0]):
@@ -71,7 +72,7 @@ def _running_sums(rows, begin, end, sums):
             sums[row, grain + 1] = total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, tile):
     zero = a0.dtype.type(0)
     s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
@@ -101,7 +102,7 @@ def _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, tile):
     tile[3, 0], tile[3, 1], tile[3, 2], tile[3, 3] = s30, s31, s32, s33
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _tile_products(a0, a1, a2, a3, b0, b1, b2, b3, tile):
     zero = a0.dtype.type(0)
     s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
@@ -131,7 +132,7 @@ def _tile_products(a0, a1, a2, a3, b0, b1, b2, b3, tile):
     tile[3, 0], tile[3, 1], tile[3, 2], tile[3, 3] = s30, s31, s32, s33
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _ragged(starts, stops):
     """Whether the sums outside the common range are needed: some rows reach further than others."""
     for row in range(starts.size):
@@ -140,7 +141,7 @@ def _ragged(starts, stops):
     return False
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def add_l1(rows, section_ends, out):
     """out[s, i, j] += sum over section s of |rows[i] - rows[j]|, for i <= j (more may be written)."""
     n_rows = rows.shape[0]
@@ -194,7 +195,7 @@ def add_l1(rows, section_ends, out):
         begin = end
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def add_products(left, right, symmetric, out):
     """out[i, j] += sum over columns of left[i] * right[j]; only i <= j is promised if `symmetric`."""
     n_left, n_right = left.shape[0], right.shape[0]

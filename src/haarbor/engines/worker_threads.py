@@ -4,13 +4,18 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextvars import copy_context
 from functools import lru_cache
 from typing import TypeVar
 
 from haarbor.engines.workers import Workers
 from haarbor.errors import SettingError
+from haarbor.options import shown, whole_number
 
 __all__ = ["ordered_results", "thread_count", "usable_cores"]
+
+# More than any machine has cores; beyond some thousands the system refuses to start them.
+_MOST_THREADS = 1024
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -20,9 +25,11 @@ def usable_cores() -> int:
     """Cores this process may use; ``HAARBOR_NUM_THREADS`` lowers or raises it."""
     asked = os.environ.get("HAARBOR_NUM_THREADS")
     if asked is not None:
-        if not asked.isdecimal() or int(asked) == 0:
+        # Not read as a number if it is long: a very long one cannot be.
+        if not asked.isdecimal() or len(asked) > 9 or not 1 <= int(asked) <= _MOST_THREADS:
             raise SettingError(
-                f"HAARBOR_NUM_THREADS must be a whole number from 1; found {asked!r}. Unset or mend it."
+                f"HAARBOR_NUM_THREADS must be a whole number in 1..{_MOST_THREADS}; "
+                f"found {shown(asked)}. Unset or mend it."
             )
         return int(asked)
     if hasattr(os, "sched_getaffinity"):
@@ -34,9 +41,7 @@ def thread_count(asked: int | None) -> int:
     """Number of threads as asked for, or every usable core."""
     if asked is None:
         return usable_cores()
-    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-        raise SettingError(f"threads must be a whole number from 1; found {asked!r}.")
-    return asked
+    return whole_number("threads", asked, 1, _MOST_THREADS)
 
 
 @lru_cache(maxsize=4)
@@ -60,7 +65,8 @@ def ordered_results(
     pending: deque[Future[_Result]] = deque()
     try:
         for task in tasks:
-            pending.append(workers.submit(work, task))
+            # With the caller's context: what it has switched off, numpy's warnings say, stays off.
+            pending.append(workers.submit(copy_context().run, work, task))
             if len(pending) >= 2 * threads:
                 yield pending.popleft().result()
         while pending:

@@ -9,7 +9,8 @@ import zlib
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray
+from haarbor.array_types import FloatArray, real_array
+from haarbor.errors import DataError, ShapeError
 from haarbor.printable import printable
 
 __all__ = ["matrix_picture"]
@@ -48,7 +49,13 @@ def matrix_picture(matrix: npt.ArrayLike, alt: str, *, side: int = 160) -> str:
     """
     from html import escape
 
-    values: FloatArray = np.asarray(matrix, dtype=np.float64)
+    values: FloatArray = real_array(matrix, "the matrix").astype(np.float64)
+    if values.ndim != 2 or 0 in values.shape:
+        raise ShapeError(f"a picture is of a matrix; found shape {values.shape}. Pass rows and columns.")
+    if not np.isfinite(values).all():
+        raise DataError("a picture is of finite values; found some that are not. Leave them out.")
+    # A quarter, so that the difference of two very large values is one too.
+    values *= 0.25
     low, high = float(values.min()), float(values.max())
     share = (values - low) / (high - low) if high > low else np.zeros_like(values)
     place = share * (len(_VIRIDIS) - 1)

@@ -9,9 +9,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import BoolArray, FloatArray, frozen
+from haarbor.array_types import BoolArray, FloatArray, frozen, real_array
+from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.errors import DataError, SettingError, ShapeError
-from haarbor.named_axes import checked_tensor, position_text
+from haarbor.named_axes import boolean_array, checked_tensor, position_text
+from haarbor.options import require_choice
 from haarbor.paraproducts.folder_axis import FolderAxis
 from haarbor.paraproducts.masked_softmax_pieces import MaskedSoftmaxPieces
 from haarbor.paraproducts.nonlinearities import NonlinearityChoice, pointwise_nonlinearity
@@ -19,13 +21,22 @@ from haarbor.paraproducts.pointwise_pieces import PointwisePieces
 from haarbor.paraproducts.regularity import RegularityGain, regularity_gain
 from haarbor.paraproducts.scale_pieces import ScalePieces, subsets
 from haarbor.paraproducts.softmax_pieces import SoftmaxPieces
-from haarbor.transport.tree_emd import require_tree_fits
+from haarbor.trees.axis_trees import require_tree_fits
 from haarbor.trees.partition_tree import PartitionTree
 
-__all__ = ["FORMS", "Form", "Paraproduct", "Question", "paraproducts", "sum_of_terms"]
+__all__ = [
+    "FORMS",
+    "Form",
+    "Paraproduct",
+    "Question",
+    "paraproducts",
+    "require_finite_terms",
+    "sum_of_terms",
+]
 
 Form = Literal["paper", "paper+boundary", "corrected", "corrected+marginals"]
 FORMS: tuple[Form, ...] = get_args(Form)
+_LARGEST = 2.0**300
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -89,10 +100,12 @@ class Question:
         nonlinearity: NonlinearityChoice,
         mask: npt.ArrayLike | None,
     ) -> None:
-        self.valid = None if mask is None else _checked_mask(mask, np.shape(f))
-        self.f = checked_tensor(f, axes, valid=self.valid).astype(np.float64)
+        array = real_array(f, "the function")
+        self.valid = None if mask is None else _checked_mask(mask, array.shape)
+        self.f = checked_tensor(array, axes, valid=self.valid).astype(np.float64)
         if self.valid is not None:
             self.f = np.where(self.valid, self.f, 0.0)
+        _require_moderate(self.f, axes)
         for tree, axis, n_items in zip(trees, axes, self.f.shape, strict=True):
             require_tree_fits(tree, axis, n_items)
         self.trees, self.axes = trees, axes
@@ -121,8 +134,13 @@ def paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Parapr
         If the nonlinearity is not finite at a valid entry.
     """
     for form in forms:
-        if form not in FORMS:
-            raise SettingError(f"form must be one of {', '.join(map(repr, FORMS))}; found {form!r}.")
+        require_choice("form", form, FORMS)
+    # What a nonlinearity makes infinite or no number at all is looked for, and said in one line.
+    with np.errstate(all="ignore"):
+        return _paraproducts(question, forms)
+
+
+def _paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Paraproduct]:
     pieces = question.pieces()
     value = pieces.value()
     if not np.isfinite(value).all():
@@ -133,19 +151,24 @@ def paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Parapr
             f"{value[place]}. Scale or shift the function first."
         )
     mask = np.ones(value.shape, dtype=bool) if question.valid is None else question.valid
-    norm = float(np.linalg.norm(value))
-    centred = float(np.linalg.norm((value - value[mask].mean())[mask]))
+    # Norms are compared, and none of them may vanish or overflow for being squared.
+    exponent = excess_exponent(value)
+    ordinary = scaled(value, exponent)
+    norm = float(np.linalg.norm(ordinary))
+    centred = float(np.linalg.norm((ordinary - ordinary[mask].mean())[mask]))
     found: dict[Form, Paraproduct] = {}
     for form in forms:
         terms = _terms(pieces, form, question.axes)
         approximation = sum_of_terms(terms)
         residual = value - approximation
-        error = float(np.linalg.norm(residual))
+        energy = pieces.linear_energy()
+        require_finite_terms({**terms, "scale energies": energy, "residual": residual}, question.name)
+        error = float(np.linalg.norm(scaled(residual, exponent)))
         found[form] = Paraproduct(
             approximation=frozen(approximation),
             residual=frozen(residual),
             terms={name: frozen(np.array(term)) for name, term in terms.items()},
-            scale_energy=frozen(pieces.linear_energy().copy()),
+            scale_energy=frozen(energy.copy()),
             relative_error=_ratio(error, norm),
             centred_error=_ratio(error, centred),
             function=frozen(question.f.copy()),
@@ -156,6 +179,17 @@ def paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Parapr
             form=form,
         )
     return found
+
+
+def require_finite_terms(terms: Mapping[str, FloatArray], nonlinearity: str) -> None:
+    """Raise if a nonlinearity or a derivative of it was infinite, or no number, at some mean."""
+    for name, term in terms.items():
+        if not np.isfinite(term).all():
+            raise DataError(
+                f"every term of a paraproduct must be finite; {name!r} is not, because {nonlinearity!r} or a "
+                "derivative of it is not finite on the means of the function, or overflows when squared. "
+                "Scale or shift the function first."
+            )
 
 
 def sum_of_terms(terms: Mapping[str, FloatArray]) -> FloatArray:
@@ -197,15 +231,26 @@ def _ratio(error: float, norm: float) -> float:
     return 0.0 if error == 0 else float("inf")
 
 
-def _checked_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
-    array = np.asarray(mask)
-    if array.dtype != np.bool_:
-        raise ShapeError(
-            f"mask must be boolean, True where an entry is valid; found dtype {array.dtype}. An additive "
-            "mask becomes one by mask == 0."
+def _require_moderate(f: FloatArray, axes: Sequence[str]) -> None:
+    """Raise if cubes of the function, which derivatives are made of, would overflow."""
+    largest = np.unravel_index(int(np.argmax(np.abs(f))), f.shape)
+    if np.abs(f[largest]) > _LARGEST:
+        raise DataError(
+            f"a function must be below {_LARGEST:.0e} in size; it is {f[largest]:.3g} at "
+            f"({position_text(largest, axes)}). Entries that are masked in the network have no value: pass "
+            "mask=; or divide the function by a constant."
         )
+
+
+def _checked_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
+    array = boolean_array(mask)
     if array.shape != shape:
-        raise ShapeError(f"mask must have the shape of the function, {shape}; found {array.shape}.")
+        raise ShapeError(
+            f"mask must have the shape of the function, {shape}; found {array.shape}. Pass one entry each."
+        )
     if not array.any():
-        raise DataError("mask must leave at least one valid entry; every entry is masked.")
+        raise DataError(
+            "mask must leave at least one valid entry; every entry is masked. If your mask is True where an "
+            "entry is hidden, pass ~mask."
+        )
     return array

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import BoolArray, FloatArray
+from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.errors import DataError
+from haarbor.options import bounded_seed
 from haarbor.paraproducts.decomposition import MATRIX_AXES
 from haarbor.paraproducts.folder_axis import FolderAxis
 from haarbor.paraproducts.forms import Question
@@ -141,6 +143,7 @@ def softmax_invariance(
     >>> round(small.figures.linear, 3), round(small.figures.exact, 3)
     (1.0, 1.0)
     """
+    seed = bounded_seed(seed)
     question = Question(logits, (row_tree, column_tree), MATRIX_AXES, "softmax", mask)
     f = question.f
     valid = np.ones(f.shape, dtype=bool) if question.valid is None else question.valid
@@ -148,10 +151,21 @@ def softmax_invariance(
     orders = (rng.permutation(f.shape[0]), rng.permutation(f.shape[1]))
     shuffled = _shuffled_within_rows(f, valid, rng)
     centred = _row_centred(f, valid)
+    # exp of a very negative number is zero, and that is its value.
+    with np.errstate(all="ignore"):
+        figures = _figures(f, valid, row_tree, column_tree)
+        shuffled_trees = _figures(f, valid, row_tree.permuted(orders[0]), column_tree.permuted(orders[1]))
+        shuffled_rows = _figures(shuffled, valid, row_tree, column_tree)
+    for found in (figures, shuffled_trees, shuffled_rows):
+        if not np.isfinite(astuple(found)).all():
+            raise DataError(
+                "logits must be of a size at which the forms can be computed; they overflow, the largest is "
+                f"{float(np.abs(f).max()):.3g}. Pass mask= for entries that are masked, or scale the logits."
+            )
     return SoftmaxInvariance(
-        figures=_figures(f, valid, row_tree, column_tree),
-        shuffled_trees=_figures(f, valid, row_tree.permuted(orders[0]), column_tree.permuted(orders[1])),
-        shuffled_rows=_figures(shuffled, valid, row_tree, column_tree),
+        figures=figures,
+        shuffled_trees=shuffled_trees,
+        shuffled_rows=shuffled_rows,
         logit_deviation=float(centred[valid].std()),
         n_rows=int(valid.any(axis=1).sum()),
         n_valid=int(valid.sum()),
@@ -212,6 +226,7 @@ _CONSTANTS_ONE = Nonlinearity(
 
 def _affine_r2(target: FloatArray, form: FloatArray) -> float:
     """R² of the best affine function of `form`; 0 for a constant one."""
+    form = scaled(form, excess_exponent(form))
     a, b = target - target.mean(), form - form.mean()
     # Sums, not products of vectors: those wake the threads of BLAS, which costs more than the sum.
     norms = float(np.sum(a * a)) * float(np.sum(b * b))

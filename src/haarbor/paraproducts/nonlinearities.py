@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.array_types import FloatArray
+from haarbor.array_types import FloatArray, real_array
 from haarbor.errors import SettingError
+from haarbor.options import shown, whole_number
 
 __all__ = ["Nonlinearity", "NonlinearityChoice", "pointwise_nonlinearity"]
 
+_HIGHEST_ORDER = 3
 Pointwise = Callable[[FloatArray], Any]
 NonlinearityChoice = str | Sequence[Pointwise]
 
@@ -134,17 +136,34 @@ def pointwise_nonlinearity(choice: NonlinearityChoice, order: int = 2) -> Nonlin
     >>> pointwise_nonlinearity((np.sin, np.cos, lambda x: -np.sin(x))).name
     'given'
     """
+    order = whole_number("order", order, 0, _HIGHEST_ORDER)
     if isinstance(choice, str):
         if choice not in _NAMED:
             offered = ", ".join(map(repr, (*_NAMED, "softmax")))
             raise SettingError(
-                f"nonlinearity must be one of {offered}, or functions (A, A', A''); found {choice!r}."
+                f"nonlinearity must be one of {offered}, or functions (A, A', A''); found {shown(choice)}. "
+                "Pass one of them."
             )
         return Nonlinearity(name=choice, derivatives=_NAMED[choice][: order + 1])
     functions: tuple[Any, ...] = tuple(choice) if isinstance(choice, Sequence) else ()
     if len(functions) < order + 1 or not all(callable(function) for function in functions):
         raise SettingError(
             f"a nonlinearity must be a name or {order + 1} functions, itself and its first {order} "
-            f"derivatives; found {choice!r}."
+            f"derivatives; found {shown(choice)}. Pass 'exp', say, or a tuple of functions."
         )
-    return Nonlinearity(name="given", derivatives=functions[: order + 1])
+    return Nonlinearity(name="given", derivatives=tuple(map(_checked_values, functions[: order + 1])))
+
+
+def _checked_values(function: Callable[..., Any]) -> Pointwise:
+    """A function given by a caller, after which it is checked that it gave one number an entry."""
+
+    def checked(x: FloatArray) -> FloatArray:
+        found = real_array(function(x), "what a function of the nonlinearity returns")
+        if found.shape != x.shape:
+            raise SettingError(
+                f"a function of the nonlinearity must return one number for each entry; found shape "
+                f"{found.shape} for {x.shape}. Let it work entry by entry, as np.exp does."
+            )
+        return found.astype(np.float64, copy=False)
+
+    return checked

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from haarbor.array_types import FloatArray
 from haarbor.errors import DataError
+from haarbor.named_axes import checked_tensor
+from haarbor.options import real_number
+from haarbor.trees.axis_trees import require_tree_fits
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.coefficient_decay import CoefficientDecay, coefficient_decay, huber_fit, huber_line
 
@@ -52,7 +55,11 @@ class RegularityGain:
 
 
 def regularity_gain(
-    f: FloatArray, residual: FloatArray, row_tree: PartitionTree, column_tree: PartitionTree, magnitude: float
+    f: npt.ArrayLike,
+    residual: npt.ArrayLike,
+    row_tree: PartitionTree,
+    column_tree: PartitionTree,
+    magnitude: float,
 ) -> RegularityGain:
     r"""Decay of a residual's coefficients against the function's.
 
@@ -62,7 +69,7 @@ def regularity_gain(
 
     Parameters
     ----------
-    f, residual : ndarray of float64, shape (N, M)
+    f, residual : array_like of float, shape (N, M)
     row_tree, column_tree : PartitionTree
     magnitude : float
         Size of the numbers the residual was computed from; what is smaller by the working
@@ -77,9 +84,15 @@ def regularity_gain(
     DataError
         If `f` has no mixed difference, or an axis fewer than two items.
     """
-    function = decay_slopes(coefficient_decay(f, row_tree, column_tree))
+    matrix = checked_tensor(f, ("row", "column")).astype(np.float64, copy=False)
+    left = checked_tensor(residual, ("row", "column")).astype(np.float64, copy=False)
+    size = real_number("magnitude", magnitude, least=0)
+    for tree, axis, place in ((row_tree, "row", 0), (column_tree, "column", 1)):
+        require_tree_fits(tree, axis, matrix.shape[place])
+        require_tree_fits(tree, axis, left.shape[place])
+    function = decay_slopes(coefficient_decay(matrix, row_tree, column_tree))
     try:
-        rest = decay_slopes(coefficient_decay(residual, row_tree, column_tree, magnitude=4 * magnitude))
+        rest = decay_slopes(coefficient_decay(left, row_tree, column_tree, magnitude=4 * size))
     except DataError:
         rest = DecaySlopes(alpha=np.inf, row=np.inf, column=np.inf, row_edge=np.inf, column_edge=np.inf)
     return RegularityGain(function=function, residual=rest)

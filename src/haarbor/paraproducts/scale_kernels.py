@@ -3,12 +3,12 @@
 Folders stand with parents before children, folder 0 the root; arrays are (before, folder, after).
 """
 
-from numba import njit
+from haarbor.compiled import compiled
 
 __all__ = ["add_down", "add_up"]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def add_up(values, parents):
     """Add every folder's values to its parent's, children first: leaves' values become folder sums."""
     for before in range(values.shape[0]):
@@ -18,7 +18,7 @@ def add_up(values, parents):
                 values[before, parent, after] += values[before, folder, after]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def add_down(values, parents):
     """Add to every folder's values its parent's, parents first: terms become sums along the path."""
     for before in range(values.shape[0]):

@@ -6,7 +6,8 @@ the place in `members` of its parent on the level before. Maxima are taken out b
 """
 
 import numpy as np
-from numba import njit
+
+from haarbor.compiled import compiled
 
 __all__ = [
     "level_centres",
@@ -19,7 +20,7 @@ __all__ = [
 ]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def level_log_sums(means, sizes, members, begins, first_row, last_row, log_sums):
     """Logarithm of the softmax' denominator of some rows at each level."""
     for row in range(first_row, last_row):
@@ -35,7 +36,7 @@ def level_log_sums(means, sizes, members, begins, first_row, last_row, log_sums)
             log_sums[row, level] = largest + np.log(total)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def level_centres(means, sizes, row_parents, members, begins, log_sums, first_row, last_row, centres):
     """<p, x> of the step from its parent to each of some rows, at each level."""
     for row in range(max(1, first_row), last_row):
@@ -49,7 +50,7 @@ def level_centres(means, sizes, row_parents, members, begins, log_sums, first_ro
             centres[row, level] = centre
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def level_differences(
     means, sizes, row_parents, members, above, begins, log_sums, first_row, last_row, total, squares
 ):
@@ -73,7 +74,7 @@ def level_differences(
             total[row, place - begins[n_levels - 1]] = terms[place]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _find_open(count, members, begins, places, ends):
     """Places whose folder holds a counted entry, level by level; level l is places[ends[l]:ends[l + 1]]."""
     n_open = 0
@@ -86,7 +87,7 @@ def _find_open(count, members, begins, places, ends):
         ends[level + 1] = n_open
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _softmax(values, count, members, places, weights):
     """Softmax of `values` over the entries counted at open places of one level; an entry's share a place."""
     largest = -np.inf
@@ -101,13 +102,13 @@ def _softmax(values, count, members, places, weights):
         weights[place] /= total
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _add_down(terms, above, begins):
     for place in range(begins[1], begins[-1]):
         terms[place] += terms[above[place]]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def masked_pairs(
     means, counts, row_leaves, row_parents, row_steps, members, above, begins, total, energy, moments
 ):
@@ -172,7 +173,7 @@ def masked_pairs(
             total[item, place - begins[n_levels - 1]] = terms[place]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def masked_rows(means, counts, row_leaves, row_parents, members, begins, total):
     """Sum over row scales of J[x] at the last column level, for every row."""
     n_levels = begins.size - 1
@@ -200,7 +201,7 @@ def masked_rows(means, counts, row_leaves, row_parents, members, begins, total):
             child = parent
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def masked_columns(means, counts, rows, members, above, begins, total, last_softmax):
     """Sum over column scales of J[y] for the folder rows[item] seen by every item; its softmax."""
     n_levels = begins.size - 1
@@ -233,7 +234,7 @@ def masked_columns(means, counts, rows, members, above, begins, total, last_soft
             last_softmax[item, place - first] = weights[place]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def masked_differences(
     means, counts, row_leaves, row_parents, row_steps, members, above, begins, total, energy
 ):

@@ -7,9 +7,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from haarbor.array_types import BoolArray, FloatArray, IntArray
+from haarbor.array_types import FloatArray, IntArray, real_array
 from haarbor.engines.worker_threads import ordered_results, usable_cores
+from haarbor.errors import ShapeError
+from haarbor.named_axes import boolean_array, checked_tensor
 from haarbor.paraproducts.folder_axis import FolderAxis, folder_sums
 from haarbor.paraproducts.scale_pieces import AxisSet
 
@@ -25,8 +28,18 @@ class ConstantSpread(NamedTuple):
     deviation: float
 
 
-def row_softmax(f: FloatArray, valid: BoolArray | None = None) -> FloatArray:
+def row_softmax(f: npt.ArrayLike, valid: npt.ArrayLike | None = None) -> FloatArray:
     """Softmax of every row over its valid entries, 0 elsewhere; a row without any is all 0.
+
+    Parameters
+    ----------
+    f : array_like of float, shape (N, M)
+    valid : array_like of bool, shape (N, M), optional
+        True where an entry is valid; there it must be finite.
+
+    Returns
+    -------
+    ndarray of float64, shape (N, M)
 
     Examples
     --------
@@ -34,9 +47,19 @@ def row_softmax(f: FloatArray, valid: BoolArray | None = None) -> FloatArray:
     array([[0.25, 0.75],
            [1.  , 0.  ]])
     """
-    shown = f if valid is None else np.where(valid, f, -np.inf)
+    array = real_array(f, "the function")
+    known = None if valid is None else boolean_array(valid)
+    if known is not None and known.shape != array.shape:
+        raise ShapeError(
+            f"mask must have the shape of the function, {array.shape}; found {known.shape}. "
+            "Pass one entry each."
+        )
+    matrix = checked_tensor(array, ("row", "column"), valid=known).astype(np.float64, copy=False)
+    shown = matrix if known is None else np.where(known, matrix, -np.inf)
     largest = shown.max(axis=1, keepdims=True)
-    weights: FloatArray = np.exp(shown - np.where(np.isfinite(largest), largest, 0.0))
+    # Two entries of opposite sign may be too far apart for float64: the smaller one's share is zero.
+    with np.errstate(over="ignore"):
+        weights: FloatArray = np.exp(shown - np.where(np.isfinite(largest), largest, 0.0))
     total = weights.sum(axis=1, keepdims=True)
     shares: FloatArray = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
     return shares

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen
 from haarbor.paraproducts.decomposition import MATRIX_AXES
-from haarbor.paraproducts.forms import Question, sum_of_terms
+from haarbor.paraproducts.forms import Question, require_finite_terms, sum_of_terms
 from haarbor.paraproducts.nonlinearities import NonlinearityChoice
 from haarbor.trees.partition_tree import PartitionTree
 
@@ -70,14 +70,17 @@ def telescoping(
     [[0.0, 4.0], [4.0, 64.0]]
     """
     question = Question(f, (row_tree, column_tree), MATRIX_AXES, nonlinearity, mask)
-    pieces = question.pieces()
-    summed, energy = pieces.differences()
-    terms = {
-        "mean": pieces.mean(),
-        "boundary row": pieces.boundary((0,)),
-        "boundary column": pieces.boundary((1,)),
-        "differences": summed,
-    }
+    # What a nonlinearity makes infinite or no number at all is looked for, and said in one line.
+    with np.errstate(all="ignore"):
+        pieces = question.pieces()
+        summed, energy = pieces.differences()
+        terms = {
+            "mean": pieces.mean(),
+            "boundary row": pieces.boundary((0,)),
+            "boundary column": pieces.boundary((1,)),
+            "differences": summed,
+        }
+    require_finite_terms({**terms, "scale energies": energy}, question.name)
     return Telescoping(
         terms={name: frozen(np.array(term)) for name, term in terms.items()},
         scale_energy=frozen(energy),

@@ -10,6 +10,7 @@ from haarbor.errors import SettingError
 from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.paraproducts.forms import Form, Paraproduct, Question, paraproducts
 from haarbor.paraproducts.nonlinearities import NonlinearityChoice
+from haarbor.trees.axis_trees import trees_by_axis
 from haarbor.trees.partition_tree import PartitionTree
 
 __all__ = ["tensor_paraproduct"]
@@ -61,12 +62,15 @@ def tensor_paraproduct(
     0.0
     """
     names = axis_names(axes, n_axes_of(f))
-    if len(names) > 3:
-        raise SettingError(f"a paraproduct is of one to three axes; found {names}.")
+    trees = trees_by_axis(trees)
+    if not 1 <= len(names) <= 3:
+        raise SettingError(f"a paraproduct is of one to three axes; found {names}. Take a slice.")
     if isinstance(nonlinearity, str) and nonlinearity == "softmax":
         raise SettingError("the softmax is of matrices, row by row; use paraproduct on one head.")
     missing = [name for name in names if name not in trees]
     if missing:
-        raise SettingError(f"there must be a tree for every axis of {names}; {missing[0]!r} has none.")
+        raise SettingError(
+            f"there must be a tree for every axis of {names}; {missing[0]!r} has none. Pass one for each."
+        )
     ordered = tuple(trees[name] for name in names)
     return paraproducts(Question(f, ordered, names, nonlinearity, mask), (form,))[form]

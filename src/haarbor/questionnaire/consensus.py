@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen
-from haarbor.engines.engine import L1Engine
+from haarbor.binary_scale import excess_exponent, scaled, unscaled
+from haarbor.engines.engine import L1Engine, engine_named
 from haarbor.errors import SettingError, ShapeError
+from haarbor.options import require_choice, shown
 from haarbor.questionnaire.organization import Organization
 from haarbor.spectral.affinity import distance_affinity
 from haarbor.transport.tree_emd import tree_emd
@@ -87,25 +89,35 @@ def consensus(
     :math:`D = \sum_b \mathrm{EMD}_b`; the tree is built from :math:`\exp(-D/\operatorname{median} D)`
     with the settings of the first organisation.
     """
-    if not organizations:
-        raise SettingError("a consensus needs at least one batch; found none.")
+    organizations = _checked(organizations, axis)
+    summing = engine_named(engine)
+    if not isinstance(tensors, Iterable):
+        raise ShapeError(
+            f"tensors must be one for each organisation; found {shown(tensors)}. Pass a list of arrays."
+        )
     each: list[FloatArray] = []
-    for tensor, organization in zip(tensors, organizations, strict=False):
+    rest = iter(tensors)
+    # In this order nothing is taken from the tensors once the organisations are at their end.
+    for organization, tensor in zip(organizations, rest, strict=False):
         trees = {name: tree for name, tree in organization.trees.items() if name != axis}
         settings = organization.settings
         distances = tree_emd(
-            tensor, trees, organization.axes, alpha=settings.alpha, beta=settings.beta, engine=engine
+            tensor, trees, organization.axes, alpha=settings.alpha, beta=settings.beta, engine=summing
         )
         if each and distances.shape != each[0].shape:
             raise ShapeError(
-                f"all batches must have the same {axis}s; found {each[0].shape[0]} and {distances.shape[0]}."
+                f"all batches must have the same {axis}s; found {each[0].shape[0]} and {distances.shape[0]}. "
+                "Leave batches with others out."
             )
         each.append(distances)
-    if len(each) != len(organizations):
+    is_short = len(each) < len(organizations)
+    if is_short or any(True for _ in rest):
         raise ShapeError(
-            f"there must be a tensor for each organisation; found {len(each)} for {len(organizations)}."
+            f"there must be a tensor for each organisation; found {'' if is_short else 'more than '}"
+            f"{len(each)} for {len(organizations)}. Pass as many as there are organisations."
         )
-    total: FloatArray = np.sum(each, axis=0)
+    with np.errstate(over="ignore"):
+        total = unscaled(np.sum(each, axis=0), 0, "the sum of the distances")
     affinity = distance_affinity(total)
     settings = organizations[0].settings
     tree = build_tree(affinity, tree=settings.tree, tree_constant=settings.tree_constant, cut=settings.cut)
@@ -119,9 +131,24 @@ def consensus(
     )
 
 
+def _checked(organizations: Sequence[Organization], axis: str) -> Sequence[Organization]:
+    """The organisations, if they are some and all have the axis."""
+    if not isinstance(organizations, Sequence) or not all(isinstance(o, Organization) for o in organizations):
+        raise SettingError(
+            f"organizations must be a sequence of Organization; found {shown(organizations)}. "
+            "Pass what organize returned for each batch."
+        )
+    if not organizations:
+        raise SettingError("a consensus needs at least one batch; found none. Organise one first.")
+    for organization in organizations:
+        require_choice("axis", axis, organization.axes)
+    return organizations
+
+
 def _correlation(one: FloatArray, others: FloatArray) -> float:
     upper = np.triu_indices(one.shape[0], 1)
-    a, b = one[upper], others[upper]
+    # Two very small or very large distances could not be multiplied.
+    a, b = (scaled(m, excess_exponent(m))[upper] for m in (one, others))
     if a.size < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")
     return float(np.corrcoef(a, b)[0, 1])

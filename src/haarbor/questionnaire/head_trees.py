@@ -8,6 +8,7 @@ import numpy as np
 
 from haarbor.array_types import IntArray
 from haarbor.errors import SettingError
+from haarbor.options import shown, whole_number
 from haarbor.trees.partition_tree import PartitionTree
 
 __all__ = ["HeadTrees"]
@@ -32,9 +33,11 @@ class HeadTrees:
 
     def trees(self, head: int) -> tuple[PartitionTree, PartitionTree]:
         """Query tree and key tree of a head."""
-        places = np.flatnonzero(self.heads == head)
+        places = np.flatnonzero(self.heads == whole_number("head", head))
         if not places.size:
-            raise SettingError(f"head must be one that was organised; found {head!r}.")
+            raise SettingError(
+                f"head must be one that was organised; found {head}. They are {shown(self.heads.tolist())}."
+            )
         place = int(places[0])
         return (
             PartitionTree(self.query_levels[place, : self.query_n_levels[place]]),

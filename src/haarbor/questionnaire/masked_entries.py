@@ -8,9 +8,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import BoolArray, FloatArray
-from haarbor.errors import DataError, SettingError
+from haarbor.array_types import BoolArray, FloatArray, real_array
+from haarbor.binary_scale import excess_exponent, scaled
+from haarbor.errors import DataError
 from haarbor.named_axes import checked_mask, checked_tensor, position_text
+from haarbor.options import require_choice
 
 __all__ = ["Content", "neutral_tensor"]
 
@@ -56,12 +58,15 @@ def neutral_tensor(
     (array([[1., 1.],
            [2., 4.]]), 'logits')
     """
-    if content not in ("auto", "logits", "probabilities"):
-        raise SettingError(f"content must be 'auto', 'logits' or 'probabilities'; found {content!r}.")
+    require_choice("content", content, ("auto", "logits", "probabilities"))
     if mask is None:
         return checked_tensor(X, axes), "unmasked"
-    valid = checked_mask(mask, axes, np.shape(X))
-    tensor = checked_tensor(X, axes, valid=valid)
+    array = real_array(X)
+    if array.ndim != len(axes):
+        # Refused, with what is said of every tensor.
+        checked_tensor(array, axes)
+    valid = checked_mask(mask, axes, array.shape)
+    tensor = checked_tensor(array, axes, valid=valid)
     everywhere: BoolArray = np.broadcast_to(valid, tensor.shape)
     if content == "auto":
         content = "probabilities" if _are_probabilities(tensor, everywhere, axes) else "logits"
@@ -82,7 +87,8 @@ def _are_probabilities(tensor: FloatArray, valid: BoolArray, axes: Sequence[str]
     if "key" not in axes or bool((np.where(valid, tensor, 0) < 0).any()):
         return False
     key = list(axes).index("key")
-    sums: FloatArray = np.sum(np.where(valid, tensor, 0), axis=key, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        sums: FloatArray = np.sum(np.where(valid, tensor, 0), axis=key, dtype=np.float64)
     seen = valid.any(axis=key)
     return bool(np.all(np.abs(sums[seen] - 1) < 1e-2)) and not bool((~valid & (tensor != 0)).any())
 
@@ -90,16 +96,20 @@ def _are_probabilities(tensor: FloatArray, valid: BoolArray, axes: Sequence[str]
 def _with_row_means(tensor: FloatArray, valid: BoolArray, axes: Sequence[str]) -> FloatArray:
     key = list(axes).index("key") if "key" in axes else len(axes) - 1
     rows = tuple(place for place, axis in enumerate(axes) if axis in ("query", "key")) or (key,)
+    exponent = excess_exponent(np.where(valid, tensor, 0))
+    ordinary = scaled(tensor, exponent)
 
     def mean_over(places: int | tuple[int, ...]) -> tuple[FloatArray, BoolArray]:
         count = np.sum(valid, axis=places, keepdims=True)
-        total = np.sum(tensor, axis=places, where=valid, keepdims=True, dtype=np.float64)
-        return total / np.maximum(count, 1), count > 0
+        total = np.sum(ordinary, axis=places, where=valid, keepdims=True, dtype=np.float64)
+        return scaled(total / np.maximum(count, 1), -exponent), count > 0
 
     row_mean, row_seen = mean_over(key)
     head_mean, head_seen = mean_over(rows)
     if not head_seen.all():
-        raise DataError("every head needs at least one valid entry; a head is masked altogether.")
+        raise DataError(
+            "every head needs at least one valid entry; a head is masked altogether. Leave it out."
+        )
     neutral = np.where(row_seen, row_mean, head_mean)
     filled: FloatArray = np.where(valid, tensor, neutral).astype(tensor.dtype)
     return filled

@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen
-from haarbor.errors import SettingError, ShapeError
+from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen, plain_array
+from haarbor.errors import ShapeError
+from haarbor.options import require_choice, whole_number
 from haarbor.questionnaire.settings import QuestionnaireSettings
 from haarbor.spectral.diffusion import diffusion_map
 from haarbor.spectral.markov import MarkovSpectrum, markov_spectrum
@@ -141,18 +142,19 @@ class Organization:
         ShapeError
             If the shape is another one.
         """
-        array: AnyArray = np.asarray(X)
+        # A masked array stays one: its mask is put in order with it.
+        array: AnyArray = X if isinstance(X, np.ma.MaskedArray) else plain_array(X)
         if array.shape != self.shape:
-            raise ShapeError(f"the tensor must have shape {self.shape}; found {array.shape}.")
+            raise ShapeError(
+                f"the tensor must have shape {self.shape}; found {array.shape}. Pass one like that organised."
+            )
         return array[np.ix_(*(self.order(axis) for axis in self.axes))]
 
     def iteration_trees(self, iteration: int) -> dict[str, PartitionTree]:
         """Trees after an iteration, counted from 1."""
-        if not 1 <= iteration <= self.n_iterations:
-            raise SettingError(f"iteration must lie in 1..{self.n_iterations}; found {iteration}.")
+        number = whole_number("iteration", iteration, 1, self.n_iterations)
         return {
-            axis: trees[iteration - 1 + len(trees) - self.n_iterations]
-            for axis, trees in self.history.items()
+            axis: trees[number - 1 + len(trees) - self.n_iterations] for axis, trees in self.history.items()
         }
 
     def convergence(self, X: npt.ArrayLike) -> Convergence:
@@ -183,6 +185,5 @@ class Organization:
         )
 
     def _known(self, axis: str) -> str:
-        if axis not in self.trees:
-            raise SettingError(f"axis must be one of {self.axes}; found {axis!r}.")
+        require_choice("axis", axis, self.axes)
         return axis

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray, frozen
+from haarbor.array_types import FloatArray, frozen, real_array
+from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.engines.cpu import CpuEngine
 from haarbor.engines.engine import L1Engine, engine_named
 from haarbor.errors import ShapeError
@@ -17,9 +19,10 @@ from haarbor.questionnaire.masked_entries import Content, neutral_tensor
 from haarbor.questionnaire.organization import Organization
 from haarbor.questionnaire.reused_emd import ReusedEmd
 from haarbor.questionnaire.settings import QuestionnaireSettings
-from haarbor.spectral.affinity import cosine_affinity, distance_affinity, gaussian_affinity
+from haarbor.spectral.affinity import affinity_of_distances, cosine_affinity, gaussian_affinity
+from haarbor.spectral.markov import require_symmetric
 from haarbor.transport.exponents import exponent_by_axis
-from haarbor.transport.folder_means import FolderMeans
+from haarbor.transport.folder_means import FolderMeans, require_distances_fit
 from haarbor.trees.build import build_tree
 from haarbor.trees.partition_tree import PartitionTree
 
@@ -114,20 +117,31 @@ def organize(
     """
     names = axis_names(axes, n_axes_of(X))
     if len(names) < 2:
-        raise ShapeError(f"a questionnaire needs at least two axes; found {names}.")
-    tensor, kind = neutral_tensor(X, names, mask, content)
+        raise ShapeError(
+            f"a questionnaire needs at least two axes; found {names}. Pass a matrix or a tensor."
+        )
     summing = engine_named(engine)
+    alphas, betas = exponent_by_axis("alpha", alpha, names), exponent_by_axis("beta", beta, names)
     settings = QuestionnaireSettings(
         axes=names,
         n_iterations=n_iterations,
         initial=initial,
-        alpha=exponent_by_axis("alpha", alpha, names),
-        beta=exponent_by_axis("beta", beta, names),
+        alpha=alphas,
+        beta=betas,
         tree=tree,
         tree_constant=tree_constant,
         cut=cut,
         refine=refine,
         engine=summing.name,
+        precision="float64",
+        masked_entries="unmasked",
+    )
+    array = real_array(X)
+    for axis, n_items in zip(names, array.shape, strict=False):
+        require_distances_fit(axis, n_items)
+    tensor, kind = neutral_tensor(array, names, mask, content)
+    settings = replace(
+        settings,
         precision="float32" if tensor.dtype == np.float32 else "float64",
         masked_entries=_MASKED[kind],
     )
@@ -146,8 +160,9 @@ class _Questionnaire:
         self.shape = tensor.shape
         role_order = [names.index(axis) for axis in (*self.first, self.last)]
         self.initial = {axis: frozen(self._initial_affinity(tensor, axis)) for axis in self.first}
+        self.exponent = excess_exponent(tensor)
         self.emd = ReusedEmd(
-            FolderMeans(tensor.transpose(role_order), (*self.first, self.last)),
+            FolderMeans(scaled(tensor, self.exponent).transpose(role_order), (*self.first, self.last)),
             {axis: (settings.alpha[axis], settings.beta[axis]) for axis in names},
             engine,
         )
@@ -170,7 +185,9 @@ class _Questionnaire:
         if self.seen_from.get(axis) == trees:
             self.history[axis].append(self.history[axis][-1])
             return
-        affinity = distance_affinity(self.emd.distances(axis, trees))
+        distances = self.emd.distances(axis, trees)
+        require_symmetric(distances, "distances", float(distances.max()))
+        affinity = affinity_of_distances(distances, self.exponent)
         self.affinities[axis] = frozen(affinity)
         self.seen_from[axis] = trees
         self.history[axis].append(self._tree(affinity))

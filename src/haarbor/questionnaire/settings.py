@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-import numpy as np
-
-from haarbor.errors import SettingError
+from haarbor.options import real_number, require_choice, whole_number
 
 __all__ = ["QuestionnaireSettings"]
+
+# Trees settle or go round within some dozens; those that go round would do so to the last.
+_MOST_ITERATIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,28 +33,16 @@ class QuestionnaireSettings:
     """What entries under a closed mask were taken to be."""
 
     def __post_init__(self) -> None:
-        _require_choice("initial", self.initial, ("cosine", "gaussian"))
-        _require_choice("tree", self.tree, ("flexible", "binary"))
-        _require_choice("cut", self.cut, ("zero", "balanced"))
-        _require_choice("refine", self.refine, ("latest", "published"))
-        iterations, constant = self.n_iterations, self.tree_constant
-        if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer):
-            raise SettingError(f"n_iterations must be a whole number; found {iterations!r}.")
-        if iterations < 1:
-            raise SettingError(f"n_iterations must be at least 1; found {iterations}.")
-        if isinstance(constant, bool) or not isinstance(constant, int | float | np.number):
-            raise SettingError(f"tree_constant must be a number; found {constant!r}.")
-        if not 0 < constant < float("inf"):
-            raise SettingError(f"tree_constant must be positive and finite; found {constant}.")
+        require_choice("initial", self.initial, ("cosine", "gaussian"))
+        require_choice("tree", self.tree, ("flexible", "binary"))
+        require_choice("cut", self.cut, ("zero", "balanced"))
+        require_choice("refine", self.refine, ("latest", "published"))
         # Plain numbers, so that the settings can be written as JSON.
-        object.__setattr__(self, "n_iterations", int(iterations))
-        object.__setattr__(self, "tree_constant", float(constant))
+        iterations = whole_number("n_iterations", self.n_iterations, 1, _MOST_ITERATIONS)
+        constant = real_number("tree_constant", self.tree_constant, positive=True)
+        object.__setattr__(self, "n_iterations", iterations)
+        object.__setattr__(self, "tree_constant", constant)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""
         return asdict(self)
-
-
-def _require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise SettingError(f"{name} must be one of {', '.join(map(repr, choices))}; found {value!r}.")

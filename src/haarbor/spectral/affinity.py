@@ -8,15 +8,21 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray
+from haarbor.array_types import FloatArray, real_array
+from haarbor.binary_scale import excess_exponent, excess_exponents, scaled
 from haarbor.engines.worker_threads import ordered_results, thread_count
 from haarbor.errors import AffinityError, AffinityWarning
+from haarbor.memory import require_memory
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
+from haarbor.options import shown
+from haarbor.spectral.markov import require_square, require_symmetric
 from haarbor.spectral.slices import slice_blocks
 
-__all__ = ["cosine_affinity", "distance_affinity", "gaussian_affinity"]
+__all__ = ["affinity_of_distances", "cosine_affinity", "distance_affinity", "gaussian_affinity"]
 
 _NEIGHBOURS = 5
+# A sum of squares below this has terms that are too small to be squared exactly.
+_SMALL_SQUARES = 2.0**-400
 
 
 def cosine_affinity(
@@ -64,6 +70,42 @@ def cosine_affinity(
     [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     tensor, position, has_nan = _slices_of(X, axis, axes, nan_is_missing=True)
+    workers = thread_count(threads)
+    n_slices = tensor.shape[position]
+    if excess_exponent(tensor):
+        tensor = _with_ordinary_slices(tensor, position)
+    inner, overlap = _products(tensor, position, has_nan, workers)
+    if (np.diagonal(overlap) < _SMALL_SQUARES).any():
+        ordinary = _with_ordinary_slices(tensor, position)
+        if ordinary is not tensor:
+            inner, overlap = _products(ordinary, position, has_nan, workers)
+    inner = np.triu(inner) + np.triu(inner, 1).T
+    norms = np.sqrt(overlap * overlap.T)
+    affinity = np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0)
+    np.maximum(affinity, 0.0, out=affinity)
+    empty = np.diagonal(overlap) == 0
+    if empty.any():
+        warnings.warn(
+            f"{int(empty.sum())} of {n_slices} slices hold only zeros (first: {int(np.argmax(empty))}); "
+            "they are taken as alike among themselves and unlike all others. Drop them if they are padding.",
+            AffinityWarning,
+            stacklevel=2,
+        )
+        affinity[np.ix_(empty, empty)] = 1.0
+    return affinity
+
+
+def _with_ordinary_slices(tensor: FloatArray, position: int) -> FloatArray:
+    """The tensor with every slice of extreme size scaled by itself, which changes no cosine."""
+    others = tuple(place for place in range(tensor.ndim) if place != position)
+    exponents = excess_exponents(tensor, others)
+    return scaled(tensor, exponents.reshape([-1 if place == position else 1 for place in range(tensor.ndim)]))
+
+
+def _products(
+    tensor: FloatArray, position: int, has_nan: bool, threads: int
+) -> tuple[FloatArray, FloatArray]:
+    """Products of every two slices, for i <= j; squares of slice i over the entries present in j."""
     from haarbor.engines.pairwise_kernels import add_products
     from haarbor.spectral.presence_kernels import squares_by_presence
 
@@ -87,23 +129,10 @@ def cosine_affinity(
 
     inner = np.zeros((n_slices, n_slices))
     overlap = np.zeros((n_slices, n_slices))
-    for part, part_overlap in ordered_results(sums, slice_blocks(tensor, position), thread_count(threads)):
+    for part, part_overlap in ordered_results(sums, slice_blocks(tensor, position), threads):
         inner += part
         overlap += part_overlap
-    inner = np.triu(inner) + np.triu(inner, 1).T
-    norms = np.sqrt(overlap * overlap.T)
-    affinity = np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0)
-    np.maximum(affinity, 0.0, out=affinity)
-    empty = np.diagonal(overlap) == 0
-    if empty.any():
-        warnings.warn(
-            f"{int(empty.sum())} of {n_slices} slices hold only zeros (first: {int(np.argmax(empty))}); "
-            "they are taken as alike among themselves and unlike all others. Drop them if they are padding.",
-            AffinityWarning,
-            stacklevel=2,
-        )
-        affinity[np.ix_(empty, empty)] = 1.0
-    return affinity
+    return inner, overlap
 
 
 def gaussian_affinity(
@@ -142,6 +171,10 @@ def gaussian_affinity(
     from scipy.spatial.distance import pdist, squareform
 
     n_slices = tensor.shape[position]
+    workers = thread_count(threads)
+    # float32 is squared in float64, which has room for all of it.
+    exponent = excess_exponent(tensor) if tensor.dtype == np.float64 else 0
+    tensor = scaled(tensor, exponent)
 
     def squares(form: Callable[[], FloatArray]) -> FloatArray:
         flat = form().reshape(n_slices, -1)
@@ -149,13 +182,19 @@ def gaussian_affinity(
         return pairs
 
     pairs = np.zeros(n_slices * (n_slices - 1) // 2)
-    for part in ordered_results(squares, slice_blocks(tensor, position), thread_count(threads)):
+    for part in ordered_results(squares, slice_blocks(tensor, position), workers):
         pairs += part
     distances: FloatArray = squareform(np.sqrt(pairs)) if n_slices > 1 else np.zeros((1, 1))
     nearest = np.sort(distances, axis=0)[:_NEIGHBOURS]
     bandwidth = np.median(nearest, axis=0)
-    bandwidth[bandwidth == 0] = 1.0
-    kernel = np.exp(-np.square(distances) / np.square(bandwidth)[None, :])
+    zero = bandwidth == 0
+    bandwidth[zero] = 1.0
+    ratios = np.square(distances) / np.square(bandwidth)[None, :]
+    if exponent and zero.any():
+        # The bandwidth 1 is in the units of the data.
+        with np.errstate(over="ignore"):
+            ratios[:, zero] = np.square(np.ldexp(distances[:, zero], exponent))
+    kernel = np.exp(-ratios)
     symmetric: FloatArray = (kernel + kernel.T) / 2
     return symmetric
 
@@ -177,20 +216,33 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
     Raises
     ------
     AffinityError
-        If the matrix is not square, or an entry is negative or not finite.
+        If the matrix is not square and symmetric, or an entry is negative or not finite.
 
     Examples
     --------
     >>> distance_affinity([[0.0, 2.0, 2.0], [2.0, 0.0, 4.0], [2.0, 4.0, 0.0]])[0].round(4).tolist()
     [1.0, 0.3679, 0.3679]
     """
-    matrix: FloatArray = np.asarray(distances, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise AffinityError(f"distances must be a square matrix; found shape {matrix.shape}.")
-    if not np.isfinite(matrix).all() or (matrix < 0).any():
-        raise AffinityError("distances must be finite and non-negative; pass a matrix of distances.")
+    matrix = require_square(distances, "distances")
+    usable = np.isfinite(matrix) & (matrix >= 0)
+    if not usable.all():
+        row, column = np.argwhere(~usable)[0]
+        raise AffinityError(
+            f"distances must be finite and non-negative; entry ({row}, {column}) is "
+            f"{matrix[row, column]:.3g}. Pass a matrix of distances."
+        )
+    require_symmetric(matrix, "distances", float(matrix.max()))
+    exponent = excess_exponent(matrix)
+    return affinity_of_distances(scaled(matrix, exponent), exponent)
+
+
+def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
+    """Affinity of `matrix` times two to the power `exponent`, the matrix itself of ordinary size."""
     scale = float(np.median(matrix))
-    affinity: FloatArray = np.exp(-matrix / (scale if scale > 0 else 1.0))
+    with np.errstate(over="ignore"):
+        # A zero median counts as 1 in the units of the distances.
+        ratios: FloatArray = matrix / scale if scale > 0 else np.ldexp(matrix, exponent)
+    affinity: FloatArray = np.exp(-ratios)
     return affinity
 
 
@@ -203,13 +255,21 @@ def _slices_of(
     else:
         names = tuple(f"axis {position}" for position in range(n_axes))
     position = names.index(axis) if isinstance(axis, str) and axis in names else axis
-    if isinstance(position, str) or not -n_axes <= position < n_axes:
-        raise AffinityError(f"axis must be one of {names}; found {axis!r}.")
-    has_nan = nan_is_missing and _has_nan(X)
-    present = ~np.isnan(np.asarray(X)) if has_nan else None
-    return checked_tensor(X, names, valid=present), position % n_axes, has_nan
-
-
-def _has_nan(X: npt.ArrayLike) -> bool:
-    array = np.asarray(X)
-    return array.dtype.kind == "f" and bool(np.isnan(np.min(array)) if array.size else False)
+    if (
+        isinstance(position, bool)
+        or not isinstance(position, int | np.integer)
+        or not -n_axes <= position < n_axes
+    ):
+        raise AffinityError(
+            f"axis must be one of {names}; found {shown(axis)}. Pass a name, or a position from {-n_axes} "
+            f"to {n_axes - 1}."
+        )
+    place = int(position) % n_axes
+    array = real_array(X)
+    if array.ndim == n_axes:
+        n_slices = array.shape[place]
+        require_memory(
+            16 * n_slices**2, f"the affinities of {n_slices} slices", "Compare fewer slices at a time."
+        )
+    tensor = checked_tensor(array, names, nan_is_missing=nan_is_missing)
+    return tensor, place, nan_is_missing and bool(np.isnan(np.min(tensor)))

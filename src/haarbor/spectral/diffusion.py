@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import SettingError
+from haarbor.options import real_number, whole_number
 from haarbor.spectral.markov import checked_affinity, markov_spectrum
 
 __all__ = ["DiffusionMap", "diffusion_map"]
@@ -54,17 +55,21 @@ def diffusion_map(affinity: npt.ArrayLike, dimensions: int = 3, time: float = 1.
     >>> diffusion_map([[1.0, 0.5], [0.5, 1.0]]).coordinates.round(4).tolist()
     [[0.3333], [-0.3333]]
     """
-    if isinstance(dimensions, bool) or not isinstance(dimensions, int | np.integer):
-        raise SettingError(f"dimensions must be a whole number; found {dimensions!r}.")
-    if dimensions < 1:
-        raise SettingError(f"dimensions must be at least 1; found {dimensions}.")
-    if not time >= 0:
-        raise SettingError(f"time must be non-negative; found {time}.")
+    n_dimensions = whole_number("dimensions", dimensions, 1)
+    passed = real_number("time", time, least=0)
     matrix = checked_affinity(affinity)
-    kept = min(dimensions, matrix.shape[0] - 1)
+    kept = min(n_dimensions, matrix.shape[0] - 1)
     spectrum = markov_spectrum(matrix, kept + 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        coordinates = spectrum.diffusion_coordinates(passed)
+    if not np.isfinite(coordinates).all():
+        # An eigenvalue 1, of an affinity in several components, is larger by a rounding error.
+        raise SettingError(
+            f"time must leave the coordinates finite; found {passed:g}, at which they overflow. "
+            "Pass a smaller time."
+        )
     return DiffusionMap(
-        coordinates=frozen(spectrum.diffusion_coordinates(time)),
+        coordinates=frozen(coordinates),
         eigenvalues=frozen(spectrum.eigenvalues[1:].copy()),
-        time=float(time),
+        time=passed,
     )

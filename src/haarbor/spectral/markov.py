@@ -10,15 +10,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray, frozen
-from haarbor.errors import AffinityError, SettingError
+from haarbor.array_types import FloatArray, frozen, real_array
+from haarbor.errors import AffinityError
+from haarbor.memory import require_memory
+from haarbor.options import real_number, whole_number
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["MarkovSpectrum", "checked_affinity", "markov_spectrum"]
+__all__ = [
+    "MarkovSpectrum",
+    "checked_affinity",
+    "markov_spectrum",
+    "require_own_affinity",
+    "require_square",
+    "require_symmetric",
+]
 
 _SMALLEST_AFFINITY = 1e-8
+# Rows of affinities up to this size can be added, and divided by each other.
+_LARGEST_AFFINITY = 2.0**512
+_SYMMETRY_TOL = 1e-8
 _N_EIGENPAIRS = 12
 # LAPACK adds in an order that depends on its number of threads, and trees are built on what it
 # returns: it runs on one thread here. The limit is a setting of the whole process, hence the lock.
@@ -41,7 +53,7 @@ class MarkovSpectrum:
 
     def diffusion_coordinates(self, time: float = 1.0) -> FloatArray:
         r"""Coordinates :math:`\lambda_j^t \psi_j(i)` for :math:`j \ge 2`, shape (n, k - 1)."""
-        return self.eigenvectors[:, 1:] * self.eigenvalues[1:] ** float(time)
+        return self.eigenvectors[:, 1:] * self.eigenvalues[1:] ** real_number("time", time, least=0)
 
 
 def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) -> MarkovSpectrum:
@@ -83,14 +95,17 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     """
     weights = checked_affinity(affinity)
     n_items = weights.shape[0]
-    wanted = min(_N_EIGENPAIRS, n_items) if n_eigenpairs is None else n_eigenpairs
-    if not 1 <= wanted <= n_items:
-        raise SettingError(f"n_eigenpairs must lie in 1..{n_items}; found {n_eigenpairs}.")
+    wanted = min(_N_EIGENPAIRS, n_items)
+    if n_eigenpairs is not None:
+        wanted = whole_number("n_eigenpairs", n_eigenpairs, 1, n_items)
     weights = np.where(weights > _SMALLEST_AFFINITY, weights, 0.0)
+    if weights.max() > _LARGEST_AFFINITY:
+        # The chain does not depend on the scale of the affinity.
+        weights = np.ldexp(weights, 512 - int(np.frexp(weights.max())[1]))
     degree = weights.sum(axis=1)
     if (degree == 0).any():
         raise AffinityError(
-            f"every item needs a positive affinity to some item, itself included; item "
+            f"every item needs a positive affinity to some item, itself included, and above 1e-08; item "
             f"{int(np.argmax(degree == 0))} has none. Put ones on the diagonal, or drop the item."
         )
     chain = weights / degree[:, None] / degree[None, :]
@@ -113,26 +128,57 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
 
 def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
     """`affinity` as a float64 matrix after checking that it is one."""
-    matrix: FloatArray = np.asarray(affinity, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise AffinityError(f"affinity must be a square matrix; found shape {matrix.shape}.")
+    matrix = require_square(affinity, "affinity")
     if not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
-        raise AffinityError(f"affinity must be finite; entry ({row}, {column}) is {matrix[row, column]}.")
+        raise AffinityError(
+            f"affinity must be finite; entry ({row}, {column}) is {matrix[row, column]}. "
+            "Drop or mend such items."
+        )
     if (matrix < 0).any():
         row, column = np.argwhere(matrix < 0)[0]
         raise AffinityError(
             f"affinity must be non-negative; entry ({row}, {column}) is {matrix[row, column]:.3g}. "
             "Floor it at zero, or pass distances to distance_affinity."
         )
+    require_symmetric(matrix, "affinity", max(1.0, float(matrix.max())))
+    return matrix
+
+
+def require_own_affinity(matrix: FloatArray) -> None:
+    """Raise unless every item has an affinity to itself: any part of the items is then a chain too."""
+    alone = np.diagonal(matrix) <= _SMALLEST_AFFINITY
+    if alone.any():
+        item = int(np.argmax(alone))
+        raise AffinityError(
+            f"affinity must be above {_SMALLEST_AFFINITY:g} on the diagonal for a binary tree; entry "
+            f"({item}, {item}) is {matrix[item, item]:.3g}. Put ones on the diagonal."
+        )
+
+
+def require_square(given: npt.ArrayLike, name: str) -> FloatArray:
+    """`given` as a float64 matrix with as many rows as columns; the values are not looked at."""
+    array = real_array(given, name)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
+        raise AffinityError(
+            f"{name} must be a square matrix; found shape {array.shape}. Pass one row and one column an item."
+        )
+    require_memory(3 * 8 * array.size, f"{name} of {array.shape[0]} items", "Take fewer items.")
+    # What float64 cannot hold becomes infinite, and is refused as that.
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64, copy=False)
+
+
+def require_symmetric(matrix: FloatArray, name: str, size: float) -> None:
+    """Raise unless a matrix of non-negative numbers is symmetric up to rounding of numbers of a size."""
     gap = np.abs(matrix - matrix.T)
-    if gap.max() > 1e-8 * max(1.0, float(matrix.max())):
+    if gap.max() > _SYMMETRY_TOL * size:
         row, column = np.unravel_index(int(np.argmax(gap)), gap.shape)
         raise AffinityError(
-            f"affinity must be symmetric; entries ({row}, {column}) and ({column}, {row}) differ by "
-            f"{gap.max():.1e}. Average it with its transpose, or pass distances."
+            f"{name} must be symmetric; entries ({row}, {column}) and ({column}, {row}) differ by "
+            f"{gap.max():.1e}. Average it with its transpose"
+            + (", or pass distances." if name == "affinity" else ".")
         )
-    return matrix
 
 
 @cache

@@ -1,12 +1,13 @@
 """Compiled sums of squares over entries that are present together. Nothing here checks its input."""
 
 import numpy as np
-from numba import njit
+
+from haarbor.compiled import compiled
 
 __all__ = ["squares_by_presence"]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def squares_by_presence(block):
     """Sums of squares over the last axis, presence (not zero) there, and whether presence is uniform.
 

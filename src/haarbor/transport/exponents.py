@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from haarbor.errors import SettingError
+from haarbor.options import real_number, shown
+from haarbor.trees.pruned_tree import LARGEST_EXPONENT
 
 __all__ = ["exponent_by_axis"]
 
 
 def exponent_by_axis(name: str, value: float | Mapping[str, float], axes: Sequence[str]) -> dict[str, float]:
-    """One finite number an axis, from one number or a mapping.
+    """One finite number of moderate size an axis, from one number or a mapping.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def exponent_by_axis(name: str, value: float | Mapping[str, float], axes: Sequen
         if missing or unknown:
             raise SettingError(
                 f"{name} must be one number or one for each of {tuple(axes)}; "
-                + (f"missing {missing}" if missing else f"unknown {unknown}")
-                + "."
+                + (f"missing {missing}" if missing else f"unknown {shown(unknown)}")
+                + ". Pass a number, or a dict with these axes."
             )
         numbers = {axis: value[axis] for axis in axes}
     else:
         numbers = dict.fromkeys(axes, value)
-    for axis, number in numbers.items():
-        if not isinstance(number, int | float | np.integer | np.floating) or not np.isfinite(number):
-            raise SettingError(f"{name} must be a finite number; found {number!r} for axis {axis!r}.")
-    return {axis: float(number) for axis, number in numbers.items()}
+    return {
+        axis: real_number(f"{name} of axis {axis!r}", number, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
+        for axis, number in numbers.items()
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from haarbor.array_types import BoolArray, FloatArray, IntArray
-from haarbor.engines.engine import L1Engine
+from haarbor.engines.engine import L1Engine, checked_sums
 from haarbor.engines.worker_threads import ordered_results, usable_cores
+from haarbor.errors import SettingError
+from haarbor.memory import require_memory
 from haarbor.transport.block_shape import OUTER_PER_BLOCK, SECTION_GRAIN
 from haarbor.transport.folder_features import (
     OuterFolders,
@@ -22,8 +25,9 @@ from haarbor.transport.folder_features import (
     raised_folders,
 )
 from haarbor.trees.partition_tree import PartitionTree
+from haarbor.trees.pruned_tree import LARGEST_LOG_WEIGHT
 
-__all__ = ["FolderMeans", "MeansBlock"]
+__all__ = ["FolderMeans", "MeansBlock", "require_distances_fit"]
 
 # Sums over raised outer folders are kept for the next axis up to this size.
 _KEPT_BYTES = 64 << 20
@@ -106,7 +110,7 @@ class FolderMeans:
     Parameters
     ----------
     tensor : ndarray of float32 or float64, at least two axes
-        Finite. Copied once, unless its last axis is stored slowest already.
+        Finite and of ordinary size. Copied once, unless its last axis is stored slowest already.
     axes : sequence of str
         Its axis names.
     """
@@ -156,6 +160,9 @@ class FolderMeans:
         """
         layout = self._layout(axis)
         feature_axis = layout.feature_axis
+        n_items = self.n_items(axis)
+        _require_few_products(layout.outer_axes, trees)
+        _require_moderate_weights(trees, exponents)
         raised = raised_folders(trees[feature_axis], *exponents[feature_axis], self._presence(axis, layout))
         outer_exponents = [exponents[a] for a in layout.outer_axes]
         outer_trees = [trees[a] for a in layout.outer_axes]
@@ -177,7 +184,7 @@ class FolderMeans:
                 )
                 for first in range(0, outer.n_folders, OUTER_PER_BLOCK)
             ]  # fmt: skip
-        return engine.l1_sums(blocks, self.n_items(axis), 3)
+        return checked_sums(engine.l1_sums(blocks, n_items, 3), engine, n_items, 3)
 
     def _summed(
         self, flat: FloatArray, outer: OuterFolders, layout: _Layout, trees: Sequence[PartitionTree]
@@ -248,6 +255,37 @@ class FolderMeans:
 
 def _ground_weight(axes: Sequence[str], trees: Mapping[str, PartitionTree], exponents: Exponents) -> float:
     return float(np.prod([ground_weight(trees[axis], *exponents[axis]) for axis in axes]))
+
+
+def require_distances_fit(axis: str, n_items: int) -> None:
+    """Raise if matrices of the distances between all items of an axis do not fit into memory."""
+    require_memory(
+        5 * 8 * n_items**2,
+        f"the distances between {n_items} items of axis {axis!r}",
+        "Take fewer items of that axis.",
+    )
+
+
+def _require_few_products(axes: Sequence[str], trees: Mapping[str, PartitionTree]) -> None:
+    """Raise if the products of the folders of `axes`, written out as offsets, do not fit into memory."""
+    products = math.prod(trees[axis].pruned.n_folders for axis in axes)
+    offsets = math.prod(int(trees[axis].pruned.sizes.sum()) for axis in axes)
+    require_memory(
+        200 * products + 3 * 8 * offsets,
+        f"{products} products of the folders of {len(axes)} axes, {', '.join(axes)},",
+        "Organise fewer axes: a slice of the tensor, or its mean over one of them.",
+    )
+
+
+def _require_moderate_weights(trees: Mapping[str, PartitionTree], exponents: Exponents) -> None:
+    """Raise if the product of the largest weights of all trees is too large for sums in float32."""
+    largest = sum(math.log2(trees[axis].pruned.weights(*exponents[axis]).max()) for axis in trees)
+    if largest > LARGEST_LOG_WEIGHT:
+        raise SettingError(
+            f"alpha and beta must keep the weights of folders below 2**{LARGEST_LOG_WEIGHT}; over the trees "
+            f"of {', '.join(map(repr, trees))} together they reach 2**{largest:.0f}. Choose exponents nearer "
+            "to 0."
+        )
 
 
 def _padded(n_features: int) -> int:

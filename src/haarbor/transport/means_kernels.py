@@ -8,14 +8,14 @@ are sums of short contiguous runs.
 """
 
 import numpy as np
-from numba import njit
 
+from haarbor.compiled import compiled
 from haarbor.transport.block_shape import OUTER_PER_BLOCK
 
 __all__ = ["fill_means", "fill_means_transposed", "last_axis_first", "presence", "sum_runs"]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _emit(work, n_features, children, child_begins, group_scale, group_column, second, target):
     """Write one item's row: the features from column 0 if `second` leaves room, groups from there.
 
@@ -43,7 +43,7 @@ def _emit(work, n_features, children, child_begins, group_scale, group_column, s
             here[g] = total[g] * scale
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _interleave(a0, a1, a2, a3, a4, a5, a6, a7, scale, work):
     """work[f, g] = a_g[f] * scale[g]; eight named rows, because an indexed one is three times slower."""
     s0, s1, s2, s3, s4, s5, s6, s7 = scale
@@ -59,7 +59,7 @@ def _interleave(a0, a1, a2, a3, a4, a5, a6, a7, scale, work):
         here[7] = a7[f] * s7
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _row_sum(flat, offsets, begin, end, lead, buffer):
     """Sum of the rows that begin `lead` after offsets `begin` to `end`; a single row is not copied."""
     n_values = buffer.size
@@ -78,7 +78,7 @@ def _row_sum(flat, offsets, begin, end, lead, buffer):
     return buffer
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _block_runs(offset_begins, outer_scale, first, last, dtype):
     """Begins and ends of the offsets of a block's outer folders, and their scales; empty ones last."""
     begins = np.zeros(OUTER_PER_BLOCK, np.int64)
@@ -90,7 +90,7 @@ def _block_runs(offset_begins, outer_scale, first, last, dtype):
     return begins, ends, (scale[0], scale[1], scale[2], scale[3], scale[4], scale[5], scale[6], scale[7])
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def fill_means(
     flat, offsets, offset_begins, outer_scale, first, last, item_stride, n_features,
     children, child_begins, group_scale, group_column, second, out,
@@ -120,7 +120,7 @@ def fill_means(
             _emit(work, n_features, children, child_begins, group_scale, group_column, second, here)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def fill_means_transposed(
     flat, offsets, offset_begins, outer_scale, first, last, feature_stride, n_features,
     children, child_begins, group_scale, group_column, second, out,
@@ -155,7 +155,7 @@ def fill_means_transposed(
             _emit(work, n_features, children, child_begins, group_scale, group_column, second, out[left + i])
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def sum_runs(flat, offsets, offset_begins, first, last, out):
     """out[g] = sum over the offsets of folder g of the contiguous run that begins there."""
     n_values = out.shape[1]
@@ -174,7 +174,7 @@ def sum_runs(flat, offsets, offset_begins, first, last, out):
                     piece[i] += source[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def last_axis_first(source, target, first, last):
     """target[h, i] = source[i, h] for i in `first` to `last`, each a run of its own along an axis.
 
@@ -189,7 +189,7 @@ def last_axis_first(source, target, first, last):
                         target[h, i, k] = source[i, k, h]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def presence(flat, offsets, n_rows, row_stride, n_columns):
     """Whether any of the matrices that begin at `offsets` is non-zero, for each entry."""
     found = np.zeros((n_rows, n_columns), np.bool_)

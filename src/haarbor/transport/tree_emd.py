@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray
+from haarbor.array_types import FloatArray, real_array
+from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines.engine import L1Engine, engine_named
-from haarbor.errors import ShapeError, TreeError
+from haarbor.errors import TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
+from haarbor.options import shown
 from haarbor.transport.exponents import exponent_by_axis
-from haarbor.transport.folder_means import FolderMeans
+from haarbor.transport.folder_means import FolderMeans, require_distances_fit
+from haarbor.trees.axis_trees import require_tree_fits, trees_by_axis
 from haarbor.trees.partition_tree import PartitionTree
 
-__all__ = ["require_tree_fits", "tree_emd"]
+__all__ = ["tree_emd"]
 
 
 def tree_emd(
@@ -55,6 +58,8 @@ def tree_emd(
         If `X` is not a finite tensor with these axes.
     TreeError
         If not exactly one axis is without a tree, or a tree has another number of items.
+    SettingError
+        If an exponent is no finite number, or makes the weights overflow.
 
     Notes
     -----
@@ -73,37 +78,33 @@ def tree_emd(
     [0.0, 0.5, 1.0]
     """
     names = axis_names(axes, n_axes_of(X))
+    trees = trees_by_axis(trees)
     without = [axis for axis in names if axis not in trees]
     unknown = [axis for axis in trees if axis not in names]
     if unknown:
-        raise TreeError(f"trees must be on the axes {names}; found one on {unknown[0]!r}.")
+        raise TreeError(
+            f"trees must be on the axes {names}; found one on {shown(unknown[0])}. Leave it out, or name the "
+            "axes with axes=(...)."
+        )
     if len(without) != 1 or len(names) < 2:
         raise TreeError(
             f"exactly one of the axes {names} must be without a tree; found {len(without)} without. "
             "Pass a tree for every axis but the one whose slices are compared."
         )
-    tensor = checked_tensor(X, names)
-    for axis, tree in trees.items():
-        require_tree_fits(tree, axis, tensor.shape[names.index(axis)])
+    summing = engine_named(engine)
     alphas = exponent_by_axis("alpha", _without(alpha, without[0]), list(trees))
     betas = exponent_by_axis("beta", _without(beta, without[0]), list(trees))
-    means = FolderMeans(tensor, names)
+    array = real_array(X)
+    if array.ndim == len(names):
+        require_distances_fit(without[0], array.shape[names.index(without[0])])
+    tensor = checked_tensor(array, names)
+    for axis, tree in trees.items():
+        require_tree_fits(tree, axis, tensor.shape[names.index(axis)])
+    exponent = excess_exponent(tensor)
+    means = FolderMeans(scaled(tensor, exponent), names)
     exponents = {axis: (alphas[axis], betas[axis]) for axis in trees}
-    sums = means.l1_sums(without[0], trees, exponents, engine_named(engine))
-    return means.weighted_total(without[0], sums, trees, exponents)
-
-
-def require_tree_fits(tree: PartitionTree, axis: str, n_items: int) -> None:
-    """Raise unless `tree` is a partition tree on the items of `axis`."""
-    if not isinstance(tree, PartitionTree):
-        raise TreeError(
-            f"the tree of axis {axis!r} must be a PartitionTree; found {type(tree).__name__}. "
-            "Build one with PartitionTree.from_levels."
-        )
-    if tree.n_items != n_items:
-        raise ShapeError(
-            f"the tree of axis {axis!r} must have {n_items} items like the tensor; found {tree.n_items}."
-        )
+    sums = means.l1_sums(without[0], trees, exponents, summing)
+    return unscaled(means.weighted_total(without[0], sums, trees, exponents), exponent, "tree distances")
 
 
 def _without(value: float | Mapping[str, float], axis: str) -> float | Mapping[str, float]:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import BoolArray, FloatArray
-from haarbor.errors import SettingError
-from haarbor.spectral.markov import checked_affinity, markov_spectrum
+from haarbor.options import require_choice
+from haarbor.spectral.markov import checked_affinity, markov_spectrum, require_own_affinity
 from haarbor.trees.partition_tree import PartitionTree
 
 __all__ = ["binary_tree"]
@@ -43,10 +43,11 @@ def binary_tree(affinity: npt.ArrayLike, *, cut: Literal["zero", "balanced"] = "
     >>> binary_tree(affinity).levels.tolist()
     [[0, 0, 0, 0], [0, 1, 0, 1], [0, 1, 2, 3]]
     """
-    if cut not in ("zero", "balanced"):
-        raise SettingError(f"cut must be 'zero' or 'balanced'; found {cut!r}.")
+    require_choice("cut", cut, ("zero", "balanced"))
     matrix = checked_affinity(affinity)
     n_items = matrix.shape[0]
+    if n_items > 2:
+        require_own_affinity(matrix)
     partitions = [np.zeros(n_items, dtype=np.int64)]
     folders = [np.arange(n_items)]
     while any(items.size > 1 for items in folders):

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from haarbor.errors import SettingError
+from haarbor.options import real_number, require_choice
 from haarbor.spectral.markov import markov_spectrum
 from haarbor.trees.binary import binary_tree
 from haarbor.trees.flexible import flexible_tree
@@ -44,8 +44,9 @@ def build_tree(
     >>> build_tree([[1.0, 0.2], [0.2, 1.0]])
     PartitionTree(2 items, 2 levels, 3 folders)
     """
+    require_choice("tree", tree, ("flexible", "binary"))
+    require_choice("cut", cut, ("zero", "balanced"))
+    constant = real_number("the tree constant", tree_constant, positive=True)
     if tree == "flexible":
-        return flexible_tree(markov_spectrum(affinity), tree_constant)
-    if tree == "binary":
-        return binary_tree(affinity, cut=cut)
-    raise SettingError(f"tree must be 'flexible' or 'binary'; found {tree!r}.")
+        return flexible_tree(markov_spectrum(affinity), constant)
+    return binary_tree(affinity, cut=cut)

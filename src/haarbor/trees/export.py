@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from haarbor.array_types import AnyArray
-from haarbor.errors import TreeError
+from haarbor.array_types import AnyArray, plain_array
+from haarbor.errors import ShapeError, TreeError
+from haarbor.options import shown, whole_number
 
 if TYPE_CHECKING:
     import networkx
@@ -36,21 +37,29 @@ def json_text(tree: PartitionTree) -> str:
 
 def levels_from_json(text: str) -> AnyArray:
     """Levels in the text :func:`json_text` wrote."""
+    if not isinstance(text, str):
+        raise TreeError(
+            f"the text must be JSON written by to_json; found {type(text).__name__}. "
+            "Read the file as text first."
+        )
     try:
         found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise TreeError(f"the text must be JSON written by to_json; {error}.") from None
+    except (ValueError, RecursionError) as error:
+        # Not only what JSON calls an error: numbers of thousands of digits, lists in lists without end.
+        raise TreeError(
+            f"the text must be JSON written by to_json; {error}. Write the tree to a file again."
+        ) from None
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         raise TreeError(f'the JSON must hold "format": "{_FORMAT}"; write it with to_json.')
     if found.get("version") != _VERSION:
         raise TreeError(
-            f"the tree must be of version {_VERSION}; found {found.get('version')!r}. "
+            f"the tree must be of version {_VERSION}; found {shown(found.get('version'))}. "
             "Read it with the Haarbor that wrote it."
         )
     try:
-        return np.asarray(found.get("levels"))
-    except ValueError as error:
-        raise TreeError(f"levels must be a rectangle of folder numbers; {error}.") from None
+        return plain_array(found.get("levels"), "the array of levels")
+    except ShapeError as error:
+        raise TreeError(f"levels must be a rectangle of folder numbers; {error}") from None
 
 
 def newick(tree: PartitionTree, labels: Sequence[str] | None = None) -> str:
@@ -117,10 +126,11 @@ def text_drawing(tree: PartitionTree, labels: Sequence[str] | None = None, *, ma
     └─ c
     """
     pruned = tree.pruned
+    most_lines = whole_number("max_lines", max_lines, 1)
     names = _checked_labels(tree, labels)
     lines: list[str] = []
     stack = [(0, "", "")]
-    while stack and len(lines) < max_lines:
+    while stack and len(lines) < most_lines:
         folder, lead, indent = stack.pop()
         size = int(pruned.sizes[folder])
         title = names[pruned.first_item[folder]] if size == 1 else f"{size} items"
@@ -145,6 +155,11 @@ def _needs_quotes(name: str) -> bool:
 def _checked_labels(tree: PartitionTree, labels: Sequence[str] | None) -> Sequence[str]:
     if labels is None:
         return [str(item) for item in range(tree.n_items)]
-    if len(labels) != tree.n_items:
-        raise TreeError(f"labels must hold one text an item, {tree.n_items}; found {len(labels)}.")
-    return labels
+    texts = [] if isinstance(labels, str) or not isinstance(labels, Sequence | np.ndarray) else list(labels)
+    if len(texts) != tree.n_items or not all(isinstance(text, str) for text in texts):
+        found = f"{len(texts)} of them" if texts else shown(labels)
+        raise TreeError(
+            f"labels must hold one text an item, {tree.n_items}; found {found}. Pass a list of texts, "
+            "in the order of the items."
+        )
+    return texts

@@ -6,6 +6,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
+from haarbor.options import real_number
 from haarbor.spectral.markov import MarkovSpectrum
 from haarbor.trees.partition_tree import PartitionTree
 
@@ -14,6 +15,8 @@ __all__ = ["flexible_tree"]
 # Rounding in the eigenvectors leaves identical items this far apart at most, on a scale on which
 # the constant eigenvector is 1.
 _IDENTICAL = 1e-12
+# What has not become one by then is in components, and stays as it is.
+_LONGEST_TIME = 2.0**1000
 
 
 def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionTree:
@@ -56,8 +59,12 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
     >>> flexible_tree(markov_spectrum(affinity)).levels.tolist()
     [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]]
     """
-    if not constant > 0 or not np.isfinite(constant):
-        raise SettingError(f"the tree constant must be positive and finite; found {constant}.")
+    if not isinstance(spectrum, MarkovSpectrum):
+        raise SettingError(
+            f"spectrum must be a MarkovSpectrum; found {type(spectrum).__name__}. "
+            "Pass markov_spectrum(affinity), or the affinity to build_tree."
+        )
+    eagerness = real_number("the tree constant", constant, positive=True)
     from haarbor.trees.joining_kernels import folder_distances, greedy_joins
 
     n_items = spectrum.n_items
@@ -74,10 +81,10 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
             continue
         np.fill_diagonal(between, np.inf)
         median = _median_with_infinities(between)
-        joined = greedy_joins(between, median, median / constant)
+        joined = greedy_joins(between, median, median / eagerness)
         folder = np.unique(joined, return_inverse=True)[1][folder]
         partitions.append(folder)
-        time *= 2.0
+        time = min(2.0 * time, _LONGEST_TIME)
     return PartitionTree(np.stack(partitions[::-1]))
 
 

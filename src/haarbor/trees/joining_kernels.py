@@ -1,12 +1,13 @@
 """Compiled steps of the flexible tree. Nothing here checks its input."""
 
 import numpy as np
-from numba import njit
+
+from haarbor.compiled import compiled
 
 __all__ = ["folder_distances", "greedy_joins"]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def folder_distances(coordinates, folder, n_folders):
     """Mean Euclidean distance between the items of every two folders, zeros on the diagonal."""
     n_items, n_coordinates = coordinates.shape
@@ -31,7 +32,7 @@ def folder_distances(coordinates, folder, n_folders):
     return means
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def greedy_joins(distances, threshold, penalty):
     """Cluster of each folder after one round of joins.
 

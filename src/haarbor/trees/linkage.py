@@ -3,8 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray, IntArray
-from haarbor.errors import TreeError
+from haarbor.array_types import IntArray, real_array
+from haarbor.errors import ShapeError, TreeError
+from haarbor.memory import require_memory
 
 __all__ = ["levels_of_linkage"]
 
@@ -33,29 +34,38 @@ def levels_of_linkage(linkage: npt.ArrayLike) -> IntArray:
     >>> levels_of_linkage([[0, 1, 1.0, 2], [2, 3, 1.0, 2], [4, 5, 2.0, 4]]).tolist()
     [[0, 0, 0, 0], [4, 4, 5, 5], [0, 1, 2, 3]]
     """
-    rows: FloatArray = np.asarray(linkage, dtype=np.float64)
+    try:
+        rows = real_array(linkage, "a linkage matrix")
+    except ShapeError as error:
+        raise TreeError(f"{error} Pass what scipy.cluster.hierarchy.linkage returns.") from None
     if rows.ndim != 2 or rows.shape[1] != 4 or rows.shape[0] == 0:
         raise TreeError(
             f"a linkage matrix must have shape (n - 1, 4); found {rows.shape}. "
             "Pass what scipy.cluster.hierarchy.linkage returns."
         )
     n_items = rows.shape[0] + 1
-    pairs = rows[:, :2].astype(np.int64)
+    require_memory(4 * 8 * rows.size, f"a linkage of {n_items} items", "Link fewer items.")
     latest = n_items + np.arange(n_items - 1)[:, None]
-    used = np.sort(pairs.ravel())
-    if (pairs < 0).any() or (pairs >= latest).any() or not np.array_equal(used, np.arange(used.size)):
+    # Compared as they are: a cast would cut fractions off, and NaN has no number.
+    used = np.sort(rows[:, :2], axis=None)
+    if not np.array_equal(used, np.arange(used.size)) or (rows[:, :2] >= latest).any():
         raise TreeError(
             "a linkage matrix must join every earlier cluster exactly once; its first two columns "
             "do not. Pass what scipy.cluster.hierarchy.linkage returns."
         )
     parent = np.empty(2 * n_items - 1, dtype=np.int64)
-    parent[pairs] = latest
+    parent[rows[:, :2].astype(np.int64)] = latest
     root = 2 * n_items - 2
     parent[root] = root
     depth = np.zeros(2 * n_items - 1, dtype=np.int64)
     for cluster in range(root - 1, -1, -1):
         depth[cluster] = depth[parent[cluster]] + 1
     deepest = int(depth[:n_items].max())
+    require_memory(
+        4 * 8 * (deepest + 1) * n_items,
+        f"a tree of {deepest + 1} levels on {n_items} items",
+        "Cut the dendrogram, or link fewer items.",
+    )
     levels = np.empty((deepest + 1, n_items), dtype=np.int64)
     folder = np.arange(n_items)
     for level in range(deepest, -1, -1):

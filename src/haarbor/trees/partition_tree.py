@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray, IntArray, frozen
-from haarbor.errors import TreeError
-from haarbor.trees.pruned_tree import PrunedTree, pruned_tree
+from haarbor.array_types import FloatArray, IntArray, frozen, plain_array, real_array
+from haarbor.binary_scale import excess_exponent, scaled
+from haarbor.errors import DataError, TreeError
+from haarbor.options import shown
+from haarbor.trees.canonical_levels import canonical_levels
+from haarbor.trees.pruned_tree import PrunedTree, folder_weights, pruned_tree
 
 if TYPE_CHECKING:
     import networkx
@@ -64,7 +67,7 @@ class PartitionTree:
     _pruned: PrunedTree
 
     def __init__(self, levels: npt.ArrayLike) -> None:
-        numbered = _canonical_levels(levels)
+        numbered = canonical_levels(levels)
         n_levels = numbered.shape[0]
         folders_per_level = numbered.max(axis=1) + 1
         offsets = np.concatenate([[0], np.cumsum(folders_per_level)]).astype(np.int64)
@@ -200,9 +203,9 @@ class PartitionTree:
         >>> [f.tolist() for f in PartitionTree([[0, 0, 0], [0, 1, 0], [0, 1, 2]]).folders(1)]
         [[0, 2], [1]]
         """
-        if not -self.n_levels <= level < self.n_levels:
+        if not _is_whole(level) or not -self.n_levels <= level < self.n_levels:
             raise TreeError(
-                f"level must lie in 0..{self.n_levels - 1}; found {level}. The tree has "
+                f"level must lie in 0..{self.n_levels - 1}; found {shown(level)}. The tree has "
                 f"{self.n_levels} levels."
             )
         row = self._levels[level]
@@ -219,9 +222,7 @@ class PartitionTree:
         .. math:: w(F) = (|F|/n)^\beta \, 2^{-\alpha \ell}
         """
         level = np.repeat(np.arange(self.n_levels), np.diff(self._offsets))
-        size_part: FloatArray = (self._sizes / self.n_items) ** float(beta)
-        level_part: FloatArray = 2.0 ** (-float(alpha) * level)
-        return size_part * level_part
+        return folder_weights(self._sizes / self.n_items, level, alpha, beta)
 
     def leaf_order(self, scores: npt.ArrayLike | None = None) -> IntArray:
         """Items in tree order, folders kept together.
@@ -246,9 +247,17 @@ class PartitionTree:
         if scores is None:
             keys: list[FloatArray | IntArray] = list(self._levels[::-1])
             return np.lexsort(keys)
-        values: FloatArray = np.asarray(scores, dtype=np.float64)
+        values: FloatArray = real_array(scores, "scores").astype(np.float64)
         if values.shape != (n_items,):
-            raise TreeError(f"scores must hold one value an item, shape ({n_items},); found {values.shape}.")
+            raise TreeError(
+                f"scores must hold one value an item, shape ({n_items},); found {values.shape}. "
+                "Pass them in the order of the items."
+            )
+        if not np.isfinite(values).all():
+            item = int(np.argmin(np.isfinite(values)))
+            raise DataError(f"scores must be finite; item {item} has {values[item]}. Give it a number.")
+        # Sums of very large scores would overflow; the order does not depend on their scale.
+        values = scaled(values, excess_exponent(values))
         # Sort by (mean at level 1, folder, mean at level 2, folder, ...): lexsort wants the last
         # key first, and the folder number keeps equal means apart.
         keys = []
@@ -270,11 +279,12 @@ class PartitionTree:
         >>> PartitionTree([[0, 0, 0], [0, 0, 1], [0, 1, 2]]).permuted([2, 0, 1]).levels.tolist()
         [[0, 0, 0], [0, 1, 1], [0, 1, 2]]
         """
-        places: npt.NDArray[Any] = np.asarray(order)
-        if not np.array_equal(np.sort(places, axis=None), np.arange(self.n_items)) or places.ndim != 1:
+        places = plain_array(order, "order")
+        whole = places.dtype.kind in "iu" and places.shape == (self.n_items,)
+        if not whole or not np.array_equal(np.sort(places), np.arange(self.n_items)):
             raise TreeError(
-                f"order must be a permutation of 0..{self.n_items - 1}; found shape {places.shape}. "
-                "Pass each item once."
+                f"order must be a permutation of 0..{self.n_items - 1}; found dtype {places.dtype}, shape "
+                f"{places.shape}. Pass each item once."
             )
         return PartitionTree(self._levels[:, places])
 
@@ -319,52 +329,12 @@ class PartitionTree:
         return networkx_graph(self)
 
     def _require_folder(self, folder: int) -> None:
-        if not 0 <= folder < self.n_folders:
+        if not _is_whole(folder) or not 0 <= folder < self.n_folders:
             raise TreeError(
-                f"folder must lie in 0..{self.n_folders - 1}; found {folder}. "
+                f"folder must lie in 0..{self.n_folders - 1}; found {shown(folder)}. "
                 f"The tree has {self.n_folders} folders."
             )
 
 
-def _canonical_levels(levels: npt.ArrayLike) -> IntArray:
-    try:
-        raw: npt.NDArray[Any] = np.asarray(levels)
-    except ValueError as error:
-        raise TreeError(f"levels must be a rectangle of folder numbers; {error}.") from None
-    if raw.ndim != 2 or 0 in raw.shape:
-        raise TreeError(f"levels must have shape (n_levels, n_items), neither zero; found shape {raw.shape}.")
-    if raw.dtype.kind not in "iu":
-        raise TreeError(
-            f"levels must hold folder numbers, integers; found dtype {raw.dtype}. Round them first."
-        )
-    n_levels, n_items = raw.shape
-    numbered = np.empty((n_levels, n_items), dtype=np.int64)
-    for level in range(n_levels):
-        _, first_item, folder = np.unique(raw[level], return_index=True, return_inverse=True)
-        rank = np.empty(first_item.size, dtype=np.int64)
-        rank[np.argsort(first_item)] = np.arange(first_item.size)
-        numbered[level] = rank[folder]
-    if numbered[0].any():
-        stray = int(np.argmax(numbered[0] != 0))
-        raise TreeError(
-            f"level 0 must be one folder with all items; items 0 and {stray} are apart. "
-            "Put a row of zeros on top."
-        )
-    if numbered[-1, -1] != n_items - 1:
-        shared = int(np.argmin(numbered[-1] == np.arange(n_items)))
-        raise TreeError(
-            f"the last level must be the singletons; item {shared} shares its folder with item "
-            f"{int(numbered[-1, shared])}. Append the row arange({n_items})."
-        )
-    for level in range(1, n_levels):
-        parent = np.empty(n_items, dtype=np.int64)
-        parent[numbered[level][::-1]] = numbered[level - 1][::-1]
-        crossing = parent[numbered[level]] != numbered[level - 1]
-        if crossing.any():
-            item = int(np.argmax(crossing))
-            partner = int(np.argmax(numbered[level] == numbered[level, item]))
-            raise TreeError(
-                f"every level must refine the one above; items {partner} and {item} share a folder "
-                f"at level {level} but not at level {level - 1}. Order the rows from the root down."
-            )
-    return numbered
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)

@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.errors import SettingError
+from haarbor.options import real_number
 
-__all__ = ["PrunedTree", "pruned_tree"]
+__all__ = ["LARGEST_EXPONENT", "LARGEST_LOG_WEIGHT", "PrunedTree", "folder_weights", "pruned_tree"]
+
+# Beyond this a weight of one level below the root is zero or infinite anyway.
+LARGEST_EXPONENT = 1000
+# Weighted sums of float32 data of ordinary size stay within float32 up to weights of two to this.
+LARGEST_LOG_WEIGHT = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -82,13 +89,41 @@ class PrunedTree:
         return self._weights_up_to(self.last_level - (self.sizes == 1), alpha, beta)
 
     def _weights_up_to(self, last_level: IntArray, alpha: float, beta: float) -> FloatArray:
-        decay = 2.0 ** (-float(alpha) * np.arange(int(self.last_level.max()) + 1))
+        n_levels = int(self.last_level.max()) + 1
+        decay = folder_weights(np.ones(n_levels), np.arange(n_levels), alpha, 0.0)
         chain = np.where(last_level >= self.first_level, decay[self.first_level], 0.0)
         # Sums of their own, few as they are: differences of running sums would lose the small ones.
         for folder in np.flatnonzero(last_level > self.first_level):
             chain[folder] = decay[self.first_level[folder] : last_level[folder] + 1].sum()
-        size_part: FloatArray = (self.sizes / self.n_items) ** float(beta)
-        return size_part * chain
+        return folder_weights(self.sizes / self.n_items, np.zeros(1, dtype=np.int64), 0.0, beta) * chain
+
+
+def folder_weights(share: FloatArray, level: IntArray, alpha: float, beta: float) -> FloatArray:
+    r"""Weights :math:`s^\beta 2^{-\alpha \ell}` of folders that hold a share `s` of the items.
+
+    Raises
+    ------
+    SettingError
+        If an exponent is not a number of moderate size, or a weight overflows.
+
+    Examples
+    --------
+    >>> folder_weights(np.array([1.0, 0.5]), np.array([0, 1]), 1.0, 1.0).tolist()
+    [1.0, 0.25]
+    """
+    decay = real_number("alpha", alpha, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
+    power = real_number("beta", beta, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
+    with np.errstate(over="ignore"):
+        size_part: FloatArray = share**power
+        weights: FloatArray = size_part * 2.0 ** (-decay * level)
+    # The logarithm of a product that overflows is still a number.
+    largest = float(np.max(power * np.log2(share) - decay * level))
+    if largest > LARGEST_LOG_WEIGHT:
+        raise SettingError(
+            f"alpha and beta must keep the weights of folders below 2**{LARGEST_LOG_WEIGHT}; with alpha="
+            f"{decay:g} and beta={power:g} they reach 2**{largest:.0f}. Choose exponents nearer to 0."
+        )
+    return weights
 
 
 def pruned_tree(levels: IntArray, offsets: IntArray, sizes: IntArray, parents: IntArray) -> PrunedTree:

@@ -6,6 +6,8 @@ import numpy as np
 
 from haarbor.array_types import FloatArray
 from haarbor.errors import TreeError
+from haarbor.memory import require_memory
+from haarbor.trees.axis_trees import require_tree
 from haarbor.trees.partition_tree import PartitionTree
 
 __all__ = ["partition_distance", "shared_folders", "tree_distances"]
@@ -35,7 +37,8 @@ def tree_distances(tree: PartitionTree) -> FloatArray:
     >>> tree_distances(PartitionTree([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]]))[0].tolist()
     [0.0, 0.5, 1.0, 1.0]
     """
-    n_items = tree.n_items
+    n_items = require_tree(tree).n_items
+    require_memory(8 * n_items**2, f"the distances of {n_items} items", "Take fewer items.")
     distances = np.ones((n_items, n_items))
     for level in range(1, tree.n_levels):
         row = tree.levels[level]
@@ -113,8 +116,8 @@ def _inner_folders(tree: PartitionTree) -> set[bytes]:
 
 
 def _require_same_items(first: PartitionTree, second: PartitionTree) -> None:
-    if first.n_items != second.n_items:
+    if require_tree(first).n_items != require_tree(second).n_items:
         raise TreeError(
             "two trees are compared on the same items; found trees on "
-            f"{first.n_items} and {second.n_items} items."
+            f"{first.n_items} and {second.n_items} items. Pass trees of one axis."
         )

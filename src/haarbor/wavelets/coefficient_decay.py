@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from haarbor.array_types import BoolArray, FloatArray
+from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.errors import DataError
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.haar_system import HaarSystem, haar_system
@@ -75,8 +77,12 @@ def coefficient_decay(
     from haarbor.wavelets.haar_kernels import analyse
 
     if min(f.shape) < 2:
-        raise DataError(f"mixed coefficients need two items on each axis; found shape {f.shape}.")
+        raise DataError(
+            f"mixed coefficients need two items on each axis; found shape {f.shape}. Leave this one out."
+        )
     rows, columns = haar_system(row_tree), haar_system(column_tree)
+    exponent = excess_exponent(f)
+    f = scaled(f, exponent)
     # On one thread: whoever measures many heads has its threads on the heads.
     half: FloatArray = np.empty((1, *f.shape))
     coefficients: FloatArray = np.empty((*f.shape, 1))
@@ -87,12 +93,18 @@ def coefficient_decay(
         sizes, width = system.node_sizes.astype(np.float64), source.shape[2]
         analyse(source, system.left, system.right, sizes, 0, width, min(width, 64), target)
     differences = np.abs(coefficients[1:, 1:, 0]) / np.outer(_scale(rows), _scale(columns))
-    size = float(np.abs(f).max()) if magnitude is None else magnitude
+    with np.errstate(over="ignore"):
+        size = float(np.abs(f).max() if magnitude is None else np.ldexp(magnitude, -exponent))
     used = differences > _ROUNDING * size
     if not used.any():
-        raise DataError("a function must have mixed differences; every mixed Haar coefficient is zero.")
+        raise DataError(
+            "a function must have mixed differences; every mixed Haar coefficient is zero. Leave it out."
+        )
+    logs = np.log(differences, out=np.zeros_like(differences), where=used)
+    if exponent:
+        logs[used] += exponent * math.log(2)
     return CoefficientDecay(
-        log_differences=np.log(differences, out=np.zeros_like(differences), where=used),
+        log_differences=logs,
         used=used,
         log_row_sizes=np.log(rows.folder_sizes[1:] / rows.n_items),
         log_column_sizes=np.log(columns.folder_sizes[1:] / columns.n_items),

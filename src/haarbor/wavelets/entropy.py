@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen
+from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen, real_array
+from haarbor.binary_scale import excess_exponents, scaled
 from haarbor.engines.worker_threads import ordered_results, usable_cores
-from haarbor.errors import SettingError, ShapeError, TreeError
-from haarbor.named_axes import axis_names, n_axes_of
+from haarbor.errors import DataError, ShapeError, TreeError
+from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
+from haarbor.options import real_number, whole_number
+from haarbor.trees.axis_trees import trees_by_axis
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.haar_system import haar_system
 from haarbor.wavelets.haar_transform import haar_transform
@@ -117,6 +120,8 @@ def head_entropy(
     ------
     SettingError
         If `p` is not positive or `k` is not a whole number from 1.
+    DataError
+        If `X` is not finite, or a sum leaves the range of float64.
 
     Notes
     -----
@@ -133,7 +138,7 @@ def head_entropy(
     """
     names = axis_names(axes, n_axes_of(X))
     matrix_axes = tuple(axis for axis in names if axis != "head")
-    array = np.asarray(X)
+    array = real_array(X)
     array = np.moveaxis(array, names.index("head"), -1) if "head" in names else array[..., None]
     sums = _power_sums(array, (*matrix_axes, "head"), matrix_axes, trees, k, p)
     fields = {name: frozen(value) for name, value in sums.fields().items()}
@@ -173,7 +178,7 @@ def network_entropy(
     6.0
     """
     names = axis_names(axes, n_axes_of(X))
-    sums = _power_sums(np.asarray(X)[..., None], (*names, "(whole)"), names, trees, k, p)
+    sums = _power_sums(real_array(X)[..., None], (*names, "(whole)"), names, trees, k, p)
     fields = {name: value[0] for name, value in sums.fields().items()}
     least, most = fields.pop("tie_interval")
     return NetworkEntropy(
@@ -211,11 +216,17 @@ def sorted_coefficients(
     [4.0, 0.0, 0.0, 2.0]
     """
     names = axis_names(axes, n_axes_of(X))
+    trees = trees_by_axis(trees)
+    n_largest = whole_number("k", k, 1)
     expanded = tuple(axis for axis in names if axis in trees)
-    array = np.moveaxis(np.asarray(X), [names.index(a) for a in expanded], range(len(expanded)))
+    if not expanded:
+        raise TreeError(
+            f"trees must hold one for at least one of {names}; found none. Pass one to expand along."
+        )
+    array = np.moveaxis(real_array(X), [names.index(a) for a in expanded], range(len(expanded)))
     order = (*expanded, *(axis for axis in names if axis not in trees))
     coefficients = haar_transform(array, {axis: trees[axis] for axis in expanded}, order)
-    products = largest_products([haar_system(trees[axis]) for axis in expanded], k)
+    products = largest_products([haar_system(trees[axis]) for axis in expanded], n_largest)
     chosen: FloatArray = coefficients[tuple(products.chosen.T)]
     return chosen
 
@@ -234,20 +245,48 @@ class _PowerSums:
     chosen_energy: FloatArray
     rest_energy: FloatArray
     """Of all functions but the constant one."""
+    exponents: IntArray
+    """Powers of two by which the coefficients were divided."""
     p: float
     k: int
     n_functions: int
 
     def fields(self) -> dict[str, FloatArray]:
+        """What the results hold.
+
+        Raises
+        ------
+        DataError
+            If one of the figures leaves the range of float64.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, norms = self._scaled_fields()
+            if self.exponents.any():
+                for name in ("constant", "norm"):
+                    found[name] = np.ldexp(found[name], self.exponents)
+                powers = 2.0 ** (self.p * self.exponents)
+                for name in ("raw", "all_scales"):
+                    found[name] = found[name] * powers
+                found["tie_interval"] = found["tie_interval"] * powers[:, None]
+            vanished = any(((norm > 0) & (norm**self.p == 0)).any() for norm in norms)
+        if vanished or not all(np.isfinite(values).all() for values in found.values()):
+            raise DataError(
+                f"sums of |coefficient|**p must lie within the range of float64; with p={self.p:g} they are "
+                "too large or too small for it. Choose p nearer to 1, or multiply the tensor by a constant."
+            )
+        return found
+
+    def _scaled_fields(self) -> tuple[dict[str, FloatArray], tuple[FloatArray, ...]]:
+        """The figures of the scaled coefficients, and the norms whose powers were divided by."""
         energy = self.rest_energy + self.constant**2
         norm = np.sqrt(energy)
         # What rounding leaves of a constant head is not structure.
         noise = 16 * np.finfo(np.float64).eps ** 2 * self.n_functions
-        rest = np.where(self.rest_energy > noise * energy, self.rest_energy, 0.0)
-        return {
+        rest = np.sqrt(np.where(self.rest_energy > noise * energy, self.rest_energy, 0.0))
+        found = {
             "raw": self.chosen,
             "normalised": _ratio(self.chosen, norm**self.p),
-            "mean_removed": _ratio(self.chosen_rest, np.sqrt(rest) ** self.p),
+            "mean_removed": _ratio(self.chosen_rest, rest**self.p),
             "tie_interval": np.stack([self.least, self.most], axis=-1),
             "constant": self.constant,
             "energy_share": _ratio(self.chosen_energy, energy),
@@ -255,6 +294,7 @@ class _PowerSums:
             "fine_share": _ratio(np.maximum(self.everything - self.chosen, 0.0), self.everything),
             "norm": norm,
         }
+        return found, (norm, rest)
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
@@ -270,20 +310,26 @@ def _power_sums(
     p: float,
 ) -> _PowerSums:
     """Sums over the expansion along all axes but the last, for each place of the last."""
-    if not np.isfinite(p) or p <= 0:
-        raise SettingError(f"p must be positive and finite; found {p}.")
+    power = real_number("p", p, positive=True)
+    n_largest = whole_number("k", k, 1)
+    trees = trees_by_axis(trees)
     missing = [axis for axis in expanded if axis not in trees]
     if missing:
-        raise TreeError(f"trees must hold one for each of {expanded}; missing {missing}.")
+        raise TreeError(f"trees must hold one for each of {expanded}; missing {missing}. Pass one for each.")
     if len(expanded) < 1:
-        raise ShapeError("an entropy needs at least one axis with a tree.")
-    coefficients = haar_transform(array, {axis: trees[axis] for axis in expanded}, names)
-    products = largest_products([haar_system(trees[axis]) for axis in expanded], k)
+        raise ShapeError(f"an entropy needs at least one axis with a tree; found {names}. Name the others.")
+    tensor = checked_tensor(array, names)
+    # Heads are apart from each other: each is brought to ordinary size by itself.
+    exponents = excess_exponents(tensor, tuple(range(len(expanded))))
+    coefficients = haar_transform(scaled(tensor, exponents), {axis: trees[axis] for axis in expanded}, names)
+    products = largest_products([haar_system(trees[axis]) for axis in expanded], n_largest)
     constant = coefficients[(0,) * len(expanded)].astype(np.float64)
-    rest, rest_energy = _column_sums(coefficients, float(p))
+    rest, rest_energy = _column_sums(coefficients, power)
 
     def powers(chosen: IntArray) -> FloatArray:
-        values: FloatArray = np.abs(coefficients[tuple(chosen.T)].astype(np.float64)) ** float(p)
+        # What overflows is reported by whoever asked.
+        with np.errstate(over="ignore"):
+            values: FloatArray = np.abs(coefficients[tuple(chosen.T)].astype(np.float64)) ** power
         return values
 
     above = powers(products.above).sum(axis=0)
@@ -292,16 +338,19 @@ def _power_sums(
     taken = products.n_from_tied
     ordered = np.sort(tied, axis=0)
     chosen = coefficients[tuple(products.chosen.T)].astype(np.float64)
+    with np.errstate(over="ignore"):
+        constant_power = np.abs(constant) ** power
     return _PowerSums(
-        chosen=np.abs(constant) ** float(p) + chosen_rest,
+        chosen=constant_power + chosen_rest,
         chosen_rest=chosen_rest,
         least=above + ordered[:taken].sum(axis=0),
         most=above + ordered[tied.shape[0] - taken :].sum(axis=0),
-        everything=np.abs(constant) ** float(p) + rest,
+        everything=constant_power + rest,
         constant=constant,
         chosen_energy=np.square(chosen).sum(axis=0),
         rest_energy=rest_energy,
-        p=float(p),
+        exponents=exponents,
+        p=power,
         k=products.chosen.shape[0],
         n_functions=coefficients[..., 0].size,
     )

@@ -7,12 +7,13 @@ read a stripe whole before they write it: source and target may be the same arra
 """
 
 import numpy as np
-from numba import njit
+
+from haarbor.compiled import compiled
 
 __all__ = ["add_powers", "analyse", "synthesise"]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _analyse_stripe(source, left, right, sizes, sums, target):
     n, width = source.shape
     for item in range(n):
@@ -33,7 +34,7 @@ def _analyse_stripe(source, left, right, sizes, sums, target):
         target[0, column] = sums[root, column] / np.sqrt(n)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _synthesise_stripe(source, left, right, sizes, means, target):
     n, width = source.shape
     root = n + 1 if n > 1 else 0
@@ -54,7 +55,7 @@ def _synthesise_stripe(source, left, right, sizes, means, target):
             target[item, column] = means[item, column]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def analyse(source, left, right, sizes, first, last, stripe, target):
     """Haar coefficients of columns `first` to `last` of every (n, after) matrix."""
     n = source.shape[1]
@@ -67,7 +68,7 @@ def analyse(source, left, right, sizes, first, last, stripe, target):
             )
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def synthesise(source, left, right, sizes, first, last, stripe, target):
     """Inverse of `analyse`."""
     n = source.shape[1]
@@ -80,7 +81,7 @@ def synthesise(source, left, right, sizes, first, last, stripe, target):
             )
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def add_powers(rows, p, sums):
     """sums[0] += |rows|^p and sums[1] += rows^2, added over the rows, one entry a column."""
     for row in range(rows.shape[0]):

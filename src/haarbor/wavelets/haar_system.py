@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.memory import require_memory
+from haarbor.trees.axis_trees import require_tree
 from haarbor.trees.partition_tree import PartitionTree
 
 __all__ = ["HaarSystem", "haar_basis", "haar_system"]
@@ -81,7 +83,7 @@ def haar_system(tree: PartitionTree) -> HaarSystem:
     >>> system.parents.tolist()
     [-1, 0, 1, 1]
     """
-    pruned = tree.pruned
+    pruned = require_tree(tree).pruned
     n_items = tree.n_items
     split = np.flatnonzero(pruned.sizes > 1)
     split = split[np.lexsort((pruned.first_item[split], pruned.last_level[split]))]
@@ -147,4 +149,6 @@ def haar_basis(tree: PartitionTree) -> FloatArray:
     """
     from haarbor.wavelets.haar_transform import inverse_haar_transform
 
-    return inverse_haar_transform(np.eye(tree.n_items), {"item": tree}, ("function", "item"))
+    n_items = require_tree(tree).n_items
+    require_memory(3 * 8 * n_items**2, f"the Haar functions of {n_items} items", "Take fewer items.")
+    return inverse_haar_transform(np.eye(n_items), {"item": tree}, ("function", "item"))

@@ -10,14 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray
+from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines.worker_threads import ordered_results, usable_cores
 from haarbor.errors import TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.transport.tree_emd import require_tree_fits
+from haarbor.options import shown
+from haarbor.trees.axis_trees import require_tree_fits, trees_by_axis
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.haar_system import haar_system
 
-__all__ = ["haar_l1", "haar_transform", "inverse_haar_transform"]
+__all__ = ["haar_l1", "haar_transform", "inverse_haar_transform", "scaled_transform"]
 
 _STRIPE_BYTES = 1 << 19
 
@@ -49,7 +51,8 @@ def haar_transform(
     Raises
     ------
     ShapeError, DataError
-        If `X` is not a finite tensor with these axes, or a tree has another number of items.
+        If `X` is not a finite tensor with these axes, a tree has another number of items, or a
+        coefficient is too large for its floating-point numbers.
     TreeError
         If a tree is on an unknown axis.
 
@@ -66,9 +69,7 @@ def haar_transform(
     >>> haar_transform([[4.0, 2.0, 5.0, 5.0]], {"key": halves}).round(4).tolist()
     [[8.0, -2.0, 1.4142, 0.0]]
     """
-    from haarbor.wavelets.haar_kernels import analyse
-
-    return _along_axes(X, trees, axes, analyse)
+    return unscaled(*scaled_transform(X, trees, axes), "Haar coefficients")
 
 
 def inverse_haar_transform(
@@ -97,7 +98,8 @@ def inverse_haar_transform(
     """
     from haarbor.wavelets.haar_kernels import synthesise
 
-    return _along_axes(coefficients, trees, axes, synthesise)
+    tensor, exponent = _along_axes(coefficients, trees, axes, synthesise)
+    return unscaled(tensor, exponent, "the entries of the tensor")
 
 
 def haar_l1(X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence[str] | None = None) -> float:
@@ -124,10 +126,22 @@ def haar_l1(X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence
     """
     from haarbor.wavelets.haar_kernels import add_powers
 
-    coefficients = haar_transform(X, trees, axes)
+    coefficients, exponent = scaled_transform(X, trees, axes)
     sums = np.zeros((2, coefficients.shape[-1]))
     add_powers(coefficients.reshape(-1, coefficients.shape[-1]), 1.0, sums)
-    return float(sums[0].sum())
+    return float(unscaled(sums[0].sum(), exponent, "the l1 norm"))
+
+
+def scaled_transform(
+    X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence[str] | None = None
+) -> tuple[FloatArray, int]:
+    """Haar coefficients of ordinary size, and the power of two they are to be multiplied by.
+
+    The exponent is 0 unless the entries of `X` are near the ends of their floating-point range.
+    """
+    from haarbor.wavelets.haar_kernels import analyse
+
+    return _along_axes(X, trees, axes, analyse)
 
 
 def _along_axes(
@@ -135,19 +149,25 @@ def _along_axes(
     trees: Mapping[str, PartitionTree],
     axes: Sequence[str] | None,
     kernel: Callable[..., Any],
-) -> FloatArray:
+) -> tuple[FloatArray, int]:
     names = axis_names(axes, n_axes_of(X))
+    trees = trees_by_axis(trees)
     unknown = [axis for axis in trees if axis not in names]
     if unknown:
-        raise TreeError(f"trees must be on the axes {names}; found one on {unknown[0]!r}.")
-    source = np.ascontiguousarray(checked_tensor(X, names))
+        raise TreeError(
+            f"trees must be on the axes {names}; found one on {shown(unknown[0])}. Leave it out, or name the "
+            "axes with axes=(...)."
+        )
+    tensor = checked_tensor(X, names)
+    for axis, tree in trees.items():
+        require_tree_fits(tree, axis, tensor.shape[names.index(axis)])
+    exponent = excess_exponent(tensor)
+    source = np.ascontiguousarray(scaled(tensor, exponent))
     result: FloatArray = source.copy() if not trees else np.empty_like(source)
     for axis, tree in trees.items():
-        place = names.index(axis)
-        require_tree_fits(tree, axis, source.shape[place])
-        _along_axis(source, result, place, tree, kernel)
+        _along_axis(source, result, names.index(axis), tree, kernel)
         source = result
-    return result
+    return result, exponent
 
 
 def _along_axis(

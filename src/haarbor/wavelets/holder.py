@@ -8,15 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen
-from haarbor.errors import SettingError
+from haarbor.binary_scale import unscaled
+from haarbor.memory import require_memory
 from haarbor.named_axes import checked_tensor
-from haarbor.transport.tree_emd import require_tree_fits
+from haarbor.options import bounded_seed, whole_number
+from haarbor.trees.axis_trees import require_tree_fits
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.coefficient_decay import CoefficientDecay, HuberFit, coefficient_decay, huber_fit
 
 __all__ = ["HolderExponent", "holder_exponent"]
 
 QUANTILES = (0.5, 0.9, 0.99)
+_MOST_DRAWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -89,6 +92,8 @@ def holder_exponent(
     ------
     ShapeError, TreeError, DataError
         If the matrix is not finite, a tree does not fit, or there is no mixed difference.
+    SettingError
+        If a number of draws or shuffles, or the seed, is not a whole number within bounds.
 
     Notes
     -----
@@ -108,12 +113,16 @@ def holder_exponent(
     >>> round(found.alpha, 6), round(found.alpha_row, 6)
     (1.0, 1.0)
     """
+    # Two at least, to have a spread.
+    n_draws = whole_number("n_draws", n_draws, 2, _MOST_DRAWS)
+    n_shuffles = whole_number("n_shuffles", n_shuffles, 2, _MOST_DRAWS)
+    seed = bounded_seed(seed)
     matrix = checked_tensor(f, ("row", "column")).astype(np.float64)
     require_tree_fits(row_tree, "row", matrix.shape[0])
     require_tree_fits(column_tree, "column", matrix.shape[1])
-    for name, number in (("n_draws", n_draws), ("n_shuffles", n_shuffles)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 2:
-            raise SettingError(f"{name} must be a whole number from 2, to have a spread; found {number!r}.")
+    require_memory(
+        8 * 8 * n_draws * sum(matrix.shape), f"{n_draws} draws of a bootstrap", "Pass a smaller n_draws."
+    )
     rng = np.random.default_rng(seed)
     decay = coefficient_decay(matrix, row_tree, column_tree)
     overall, separate = huber_fit(decay, separate=False), huber_fit(decay, separate=True)
@@ -123,6 +132,8 @@ def holder_exponent(
     spread_apart = _bootstrap_deviation(decay, separate, *draws)
     product = decay.log_row_sizes[:, None] + decay.log_column_sizes
     excess = (decay.log_differences - np.nan_to_num(alpha) * product)[decay.used]
+    with np.errstate(over="ignore"):
+        constants = np.exp(np.quantile(excess, QUANTILES))
     shuffled = [_shuffled_alpha(matrix, row_tree, column_tree, rng) for _ in range(n_shuffles)]
     return HolderExponent(
         alpha=alpha,
@@ -131,14 +142,14 @@ def holder_exponent(
         alpha_error=float(spread[0]),
         alpha_row_error=float(spread_apart[0]),
         alpha_column_error=float(spread_apart[1]),
-        constants=frozen(np.exp(np.quantile(excess, QUANTILES))),
+        constants=frozen(unscaled(constants, 0, "the constants of the exponent")),
         quantiles=frozen(np.array(QUANTILES)),
         shuffled_alpha=float(np.mean(shuffled)),
         shuffled_alpha_error=float(np.std(shuffled)),
         n_used=int(decay.used.sum()),
         n_zero=int((~decay.used).sum()),
-        n_draws=int(n_draws),
-        n_shuffles=int(n_shuffles),
+        n_draws=n_draws,
+        n_shuffles=n_shuffles,
         seed=seed,
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from haarbor.array_types import IntArray
-from haarbor.errors import SettingError
+from haarbor.options import whole_number
 from haarbor.wavelets.haar_system import HaarSystem
 
 __all__ = ["LargestProducts", "largest_products"]
@@ -65,10 +66,8 @@ def largest_products(systems: Sequence[HaarSystem], k: int) -> LargestProducts:
     >>> len(best.tied), best.cut_support
     (8, 8)
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise SettingError(f"k must be a whole number from 1; found {k!r}.")
-    total = int(np.prod([system.n_items for system in systems]))
-    k = min(int(k), total)
+    total = math.prod(system.n_items for system in systems)
+    k = min(whole_number("k", k, 1), total)
     values = [np.unique(system.supports, return_counts=True) for system in systems]
     supports, counts = np.ones(1, dtype=np.int64), np.ones(1, dtype=np.int64)
     for value, count in values:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray, IntArray, frozen
-from haarbor.errors import DataError, SettingError, ShapeError
+from haarbor.array_types import FloatArray, IntArray, frozen, real_array
+from haarbor.errors import DataError, ShapeError
+from haarbor.options import real_number
 
 __all__ = ["RankingStability", "ranking_stability"]
 
@@ -89,23 +90,29 @@ def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingSt
     """
     from scipy.stats import kendalltau
 
-    table: FloatArray = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2 or 0 in table.shape:
-        raise ShapeError(f"scores must have shape (n_batches, n_heads); found {table.shape}.")
+    array = real_array(scores, "scores")
+    if array.ndim != 2 or 0 in array.shape:
+        raise ShapeError(
+            f"scores must have shape (n_batches, n_heads); found {array.shape}. Pass one row a batch."
+        )
+    # What float64 cannot hold becomes infinite, and is refused as that.
+    with np.errstate(over="ignore"):
+        table: FloatArray = array.astype(np.float64, copy=False)
     if not np.isfinite(table).all():
         batch, head = np.argwhere(~np.isfinite(table))[0]
-        raise DataError(f"scores must be finite; batch {batch}, head {head} is {table[batch, head]}.")
-    if not 0 < fraction <= 1:
-        raise SettingError(f"fraction must lie between 0 and 1; found {fraction}.")
+        raise DataError(
+            f"scores must be finite; batch {batch}, head {head} is {table[batch, head]}. Leave that head out."
+        )
+    share = real_number("fraction", fraction, least=0, most=1, positive=True)
     n_batches, n_heads = table.shape
     # A hair below, so that 0.1 * 130 is 13 and not 14.
-    set_size = max(1, int(np.ceil(fraction * n_heads - 1e-9)))
+    set_size = max(1, int(np.ceil(share * n_heads - 1e-9)))
     top = _membership(-table, set_size)
     bottom = _membership(table, set_size)
     tau = np.eye(n_batches)
     for i in range(n_batches):
         for j in range(n_batches):
-            constant = np.ptp(table[i]) == 0 or np.ptp(table[j]) == 0
+            constant = (table[i] == table[i, 0]).all() or (table[j] == table[j, 0]).all()
             if constant or n_heads < 2:
                 tau[i, j] = np.nan
             elif i < j:
@@ -117,7 +124,7 @@ def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingSt
         bottom_jaccard=frozen(_jaccard(bottom)),
         kendall_tau=frozen(tau),
         set_size=set_size,
-        fraction=float(fraction),
+        fraction=share,
     )
 
 

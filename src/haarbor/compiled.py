@@ -1,0 +1,84 @@
+"""How the kernels are compiled: once, kept on disk where that is possible, never failing for the disk."""
+
+# numba's cache carries no types.
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from numba import njit
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+__all__ = ["compiled"]
+
+
+class _KeyedFiles(IndexDataCacheFile):
+    """Files of one function, each named by the types it was compiled for.
+
+    numba numbers them. Two processes that compile for different types at once would then both write
+    number 1, and a third would load the code of one for the types of the other.
+    """
+
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: Any) -> None:
+        super().__init__(cache_path=cache_path, filename_base=filename_base, source_stamp=source_stamp)
+        self._base = filename_base
+
+    def save(self, key: Any, data: Any) -> None:
+        overloads = self._load_index()
+        overloads[key] = f"{self._base}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        # The code first: whoever finds it in the index finds it on the disk.
+        self._save_data(overloads[key], data)
+        self._save_index(overloads)
+
+
+class _Kept(FunctionCache):
+    """Compiled code on disk that is done without whenever it cannot be read or written."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _KeyedFiles(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            # Cut short by a full disk or a power failure, or of another version: compiled anew.
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            # The disk is full, or the folder has become read-only: the next process compiles again.
+            self.disable()
+
+
+def compiled(*, fastmath: bool | set[str] = False) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator that compiles a kernel, without the interpreter lock, and keeps the code on disk.
+
+    Where neither the package's folder, the home folder nor ``NUMBA_CACHE_DIR`` can be written, the
+    kernel is compiled again in every process.
+
+    Parameters
+    ----------
+    fastmath : bool or set of str, default False
+        Liberties of the compiler, as numba names them.
+    """
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        kernel: Any = njit(nogil=True, fastmath=fastmath)(function)
+        if hasattr(kernel, "enable_caching"):  # not with NUMBA_DISABLE_JIT=1
+            # An error says that numba found no folder it can write to.
+            with suppress(RuntimeError, OSError):
+                kernel._cache = _Kept(function)
+        return kernel
+
+    return decorated

@@ -1,0 +1,57 @@
+"""What fits into the memory of this machine, asked before it is tried."""
+
+import os
+
+from haarbor.errors import ShapeError
+
+__all__ = ["bytes_text", "machine_memory", "require_memory"]
+
+
+def machine_memory() -> int:
+    """Bytes of memory of this machine; a terabyte where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 40
+
+
+def bytes_text(n_bytes: int) -> str:
+    """Number of bytes in words.
+
+    Examples
+    --------
+    >>> bytes_text(8 * 10**18), bytes_text(512)
+    ('8.0 EB', '512 bytes')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
+    size, unit = float(n_bytes), ""
+    for name in ("kB", "MB", "GB", "TB", "PB", "EB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, name
+    return f"{size:.1f} {unit}"
+
+
+def require_memory(n_bytes: int, holding: str, advice: str) -> None:
+    """Raise if something is larger than all memory of this machine.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Least that is needed.
+    holding : str
+        What is to be held, sizes included: "the distances of 10 queries".
+    advice : str
+        What to do if it does not fit.
+
+    Raises
+    ------
+    ShapeError
+    """
+    there = machine_memory()
+    if n_bytes > there:
+        raise ShapeError(
+            f"what is held must fit into memory; {holding} would take {bytes_text(n_bytes)}, and this "
+            f"machine has {bytes_text(there)}. {advice}"
+        )
