@@ -62,7 +62,8 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
         return _USUAL_AXES[n_axes]
     if isinstance(axes, str):
         raise ShapeError(f"axes must be a sequence of names; found the single text {axes!r}.")
-    is_row = axes.ndim == 1 if isinstance(axes, np.ndarray) else isinstance(axes, Sequence)
+    given: object = axes
+    is_row = given.ndim == 1 if isinstance(given, np.ndarray) else isinstance(given, Sequence)
     if not is_row:
         raise ShapeError(
             f"axes must be a sequence of names, one an axis in its order; found {shown(axes)}. "

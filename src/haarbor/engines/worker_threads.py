@@ -4,7 +4,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextvars import copy_context
 from functools import lru_cache
 from typing import TypeVar
 
@@ -65,8 +64,7 @@ def ordered_results(
     pending: deque[Future[_Result]] = deque()
     try:
         for task in tasks:
-            # With the caller's context: what it has switched off, numpy's warnings say, stays off.
-            pending.append(workers.submit(copy_context().run, work, task))
+            pending.append(workers.submit(work, task))
             if len(pending) >= 2 * threads:
                 yield pending.popleft().result()
         while pending:

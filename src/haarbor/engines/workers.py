@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import Context, copy_context
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ __all__ = ["Workers"]
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
-_Item = tuple[Future[Any], Callable[[Any], Any], Any]
+_Item = tuple[Future[Any], Context, Callable[[Any], Any], Any]
 
 
 class Workers:
@@ -43,7 +44,8 @@ class Workers:
     def submit(self, work: Callable[[_Task], _Result], task: _Task) -> Future[_Result]:
         """Have `work` done on `task` by the next thread that is free."""
         future: Future[_Result] = Future()
-        self._queue.put((future, work, task))
+        # With the caller's context: what it has switched off, such as numpy's warnings, stays off.
+        self._queue.put((future, copy_context(), work, task))
         return future
 
     def close(self) -> None:
@@ -58,14 +60,14 @@ def _send_home(queue: SimpleQueue[_Item | None], threads: int) -> None:
 
 def _take_work(queue: SimpleQueue[_Item | None]) -> None:
     while (item := queue.get()) is not None:
-        future, work, task = item
+        future, context, work, task = item
         if future.set_running_or_notify_cancel():
             try:
-                result = work(task)
+                result = context.run(work, task)
             except BaseException as error:
                 future.set_exception(error)
             else:
                 future.set_result(result)
                 del result
         # A thread that waits keeps nothing alive.
-        del item, future, work, task
+        del item, future, context, work, task
