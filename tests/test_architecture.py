@@ -20,6 +20,7 @@ SUBPACKAGES = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 RANK = {
     "errors": 0,
     "array_types": 0,
+    "printable": 0,
     "named_axes": 1,
     "notebook": 1,
     "engines": 2,
