@@ -22,6 +22,7 @@ RANK = {
     "array_types": 0,
     "printable": 0,
     "named_axes": 1,
+    "whole_file": 1,
     "notebook": 1,
     "engines": 2,
     "spectral": 3,

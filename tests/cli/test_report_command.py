@@ -1,6 +1,8 @@
 """report, as a user types it."""
 
 import json
+import os
+import stat
 import subprocess
 import sys
 
@@ -27,6 +29,7 @@ def folder(tmp_path_factory):
         mask="causal",
         model="small",
     )
+    os.mkfifo(folder / "pipe")
     return folder
 
 
@@ -71,6 +74,11 @@ def test_the_options_a_run_was_organised_with_are_kept(tmp_path):
         (("nothing.zarr",), 1, "must be a Haarbor run; there is nothing there"),
         (("run.zarr", "--content", "logits"), 1, "content must be one that the run holds"),
         (("run.zarr", "-o", "no/such/report.html"), 2, "the folder no/such does not exist"),
+        (("run.zarr", "-o", "run.zarr"), 1, "the report must be written to a file; run.zarr is a folder"),
+        (("run.zarr", "-o", ""), 1, "the report must be written to a file; . is a folder"),
+        (("run.zarr", "-o", "pipe"), 1, "pipe is a device, a pipe or a socket"),
+        (("run.zarr", "-o", "/proc/self/fd/1"), 1, "/proc/self/fd/1 is an open stream"),
+        (("run.zarr", "-o", "n" * 300), 1, "File name too long. Choose a shorter name"),
         (("run.zarr", "run.zarr", "run.zarr"), 2, "of one run or of two; found 3"),
         (("run.zarr", "--batches", "0"), 2, "--batches"),
         ((), 2, ""),
@@ -79,5 +87,7 @@ def test_the_options_a_run_was_organised_with_are_kept(tmp_path):
 def test_wrong_words_are_told_in_one_line(folder, words, code, message):
     done = haarbor("report", *words, cwd=folder)
     assert done.returncode == code
+    assert stat.S_ISFIFO((folder / "pipe").stat().st_mode)
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+    assert not list(folder.glob(".*"))

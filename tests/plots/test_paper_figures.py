@@ -1,6 +1,7 @@
 """The paper's figures, for runs of every kind."""
 
 import importlib
+import os
 import re
 from dataclasses import replace
 
@@ -280,3 +281,33 @@ def test_a_folder_that_cannot_be_made_is_refused(gathered, tmp_path):
         write_paper_figures([gathered("open")], tmp_path / "file" / "folder")
     with pytest.raises(hb.SettingError, match="at least one network"):
         write_paper_figures([], tmp_path)
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the pictures out, for tests of the other files."""
+    module = importlib.import_module("haarbor.plots.write_paper_figures")
+    monkeypatch.setattr(module, "_drawings", lambda _results: iter(()))
+
+
+@pytest.mark.parametrize("name", ["table1.csv", "table2.md", "figures.md", "results.npz"])
+def test_no_file_is_written_over_a_pipe_and_links_are_followed(name, gathered, undrawn, tmp_path):
+    (tmp_path / name).symlink_to("elsewhere")
+    write_paper_figures([gathered("open")], tmp_path)
+    assert (tmp_path / name).is_symlink()
+    assert (tmp_path / "elsewhere").stat().st_size > 50
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(hb.StoreError, match=r"must be written to a file; .* is a device, a pipe or a socket"):
+        write_paper_figures([gathered("open")], tmp_path)
+    assert not list(tmp_path.glob("*partial*"))
+
+
+@pytest.mark.parametrize("name", ["half \ud800", "\x1b[2J\r\n", "\u202eback"])
+def test_names_that_no_file_can_hold_are_written_out(name, gathered, undrawn, tmp_path):
+    write_paper_figures([replace(gathered("causal"), model=name).named(name)], tmp_path)
+    shown = name.encode("unicode_escape").decode("ascii")
+    assert shown in (tmp_path / "table2.csv").read_text(encoding="utf-8")
+    for path in (*tmp_path.glob("*.csv"), *tmp_path.glob("*.md")):
+        assert not {"\x1b", "\r", "\u202e"} & set(path.read_bytes().decode("utf-8"))
+    assert loaded_results(tmp_path / "results.npz")[0].name == name

@@ -1,7 +1,10 @@
 """Figures on disk, the style they are drawn in, and text that fights back."""
 
+import errno
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib
 import pytest
@@ -42,6 +45,27 @@ def test_unknown_endings_and_missing_folders_are_refused(tmp_path):
         save_figure(tree_figure(TREE), tmp_path / "tree.jpg")
     with pytest.raises(hb.SettingError, match=r"there is no .*nowhere\. Make it first"):
         save_figure(tree_figure(TREE), tmp_path / "nowhere" / "tree.svg")
+
+
+def test_a_figure_is_written_whole_or_not_at_all_and_never_over_a_device(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe.svg")
+    with pytest.raises(hb.StoreError, match=r"a figure must be written to a file; .* is a device, a pipe"):
+        save_figure(tree_figure(TREE), tmp_path / "pipe.svg")
+    (tmp_path / "link.svg").symlink_to("tree.svg")
+    save_figure(tree_figure(TREE), tmp_path / "link.svg")
+    before = (tmp_path / "tree.svg").read_bytes()
+    assert (tmp_path / "link.svg").is_symlink()
+
+    def half(_figure, target, **_options):
+        write = target.write if hasattr(target, "write") else Path(target).write_bytes
+        write(b"<?xml")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", half)
+    with pytest.raises(hb.StoreError, match=r"a figure must be writable; .*No space left on device"):
+        save_figure(tree_figure(TREE), tmp_path / "tree.svg")
+    assert (tmp_path / "tree.svg").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.svg", "pipe.svg", "tree.svg"]
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])

@@ -1,8 +1,11 @@
 import base64
 import hashlib
+import importlib
 import json
+import os
 import re
 import shutil
+import stat
 
 import numpy as np
 import pytest
@@ -175,6 +178,26 @@ def test_a_page_is_written_whole_or_not_at_all(text, page, tmp_path):
     target = tmp_path / "report.html"
     assert write_report(text, target) == len(page.encode())
     assert target.read_text(encoding="utf-8") == page
-    with pytest.raises(StoreError, match="the report must be writable"):
+    with pytest.raises(StoreError, match=r"the report must be written into a folder; there is no .*missing"):
         write_report(text, tmp_path / "missing" / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_page_is_not_made_for_a_place_that_cannot_have_it(text, tmp_path, monkeypatch):
+    # By the module itself: the package has a function of the same name.
+    module = importlib.import_module("haarbor.report.write_report")
+    monkeypatch.setattr(module, "page_html", lambda *_: pytest.fail("made all the same"))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for place in ("pipe", "link", "."):
+        with pytest.raises(StoreError, match=r"the report must be written to a file; .* is a"):
+            write_report(text, tmp_path / place)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_page_goes_where_a_link_leads(text, page, tmp_path):
+    (tmp_path / "link.html").symlink_to("report.html")
+    write_report(text, tmp_path / "link.html")
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page

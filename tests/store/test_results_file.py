@@ -1,4 +1,5 @@
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -43,8 +44,27 @@ def test_a_file_that_is_not_there_or_misnamed_is_refused(value, tmp_path):
         load_results_file(tmp_path / "results.npz")
     with pytest.raises(hb.StoreError, match=r"must end in \.npz"):
         save_results_file(value, tmp_path / "results.zip")
-    with pytest.raises(hb.StoreError, match="failed"):
+    with pytest.raises(hb.StoreError, match=r"must be written into a folder; there is no .*nowhere"):
         save_results_file(value, tmp_path / "nowhere" / "results.npz")
+
+
+def test_a_link_is_followed_and_a_pipe_left_alone(value, tmp_path):
+    (tmp_path / "link.npz").symlink_to("results.npz")
+    save_results_file(value, tmp_path / "link.npz")
+    assert (tmp_path / "link.npz").is_symlink()
+    assert load_results_file(tmp_path / "results.npz")[0]["words"] == "é"
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(hb.StoreError, match="is a device, a pipe or a socket"):
+        save_results_file(value, tmp_path / "pipe.npz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.npz", "pipe.npz", "results.npz"]
+
+
+@pytest.mark.parametrize("path", [None, 3, b"results.npz"])
+def test_what_is_no_path_is_refused(value, path):
+    with pytest.raises(hb.SettingError, match="the place of a results file must be a path"):
+        save_results_file(value, path)
+    with pytest.raises(hb.SettingError, match="the place of a results file must be a path"):
+        load_results_file(path)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text"])

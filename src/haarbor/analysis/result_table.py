@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from haarbor.errors import ShapeError
+from haarbor.printable import printable
 
 __all__ = ["Cell", "ResultTable", "escaped"]
 
@@ -43,7 +44,7 @@ class ResultTable:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
+        writer.writerow([printable(column) for column in self.columns])
         for row in self.rows:
             writer.writerow([_cell_text(cell, 10) for cell in row])
         return text.getvalue()
@@ -84,7 +85,7 @@ def escaped(text: str) -> str:
     >>> escaped("a|b_c<d>")
     'a\\|b\\_c&lt;d&gt;'
     """
-    plain = " ".join(text.split()).replace("\\", "\\\\")
+    plain = printable(" ".join(text.split())).replace("\\", "\\\\")
     for letter in "|`*_[]":
         plain = plain.replace(letter, f"\\{letter}")
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -104,4 +105,4 @@ def _cell_text(cell: Cell, figures: int) -> str:
             # Not 1.234e+03, and three figures after 3 even if they are zeros: columns line up.
             return f"{cell:.0f}" if abs(cell) >= 1000 else f"{cell:#.4g}"
         return f"{cell:.{figures}g}"
-    return str(cell)
+    return printable(cell)

@@ -138,6 +138,7 @@ def _rows(found: RunInvariance, regularity: RunRegularity) -> list[dict[str, Any
 def _written_table(rows: list[dict[str, Any]], path: Path) -> Path:
     """The same as CSV, a head a line, empty where a head could not be measured."""
     from haarbor.analysis import ResultTable
+    from haarbor.whole_file import whole_file
 
     flat = []
     for row in rows:
@@ -152,7 +153,8 @@ def _written_table(rows: list[dict[str, Any]], path: Path) -> Path:
         rows=tuple(tuple(_without_nan(value) for value in row.values()) for row in flat),
         caption="",
     )
-    path.write_text(table.csv_text(), encoding="utf-8", newline="\n")
+    with whole_file(path, "the table") as unfinished:
+        unfinished.write_text(table.csv_text(), encoding="utf-8", newline="\n")
     return path
 
 

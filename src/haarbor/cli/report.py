@@ -38,11 +38,13 @@ def report(
     """
     from haarbor.report import write_report
     from haarbor.store import open_run
+    from haarbor.whole_file import file_place
 
     if len(runs) > 2:
         raise typer.BadParameter(f"a report is of one run or of two; found {len(runs)}.", param_hint="RUNS")
     if not out.parent.is_dir():
         raise typer.BadParameter(f"the folder {out.parent} does not exist.", param_hint="--out")
+    file_place(out, "the report")
     opened = [open_run(place) for place in runs]
     for run in opened:
         _organise_where_needed(run, content, stream)

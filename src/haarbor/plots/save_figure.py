@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from haarbor.errors import SettingError
 from haarbor.plots.style import house_style
+from haarbor.whole_file import whole_file
 
 __all__ = ["save_figure"]
 
@@ -41,6 +42,8 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     ------
     SettingError
         If the ending is another one, or there is no such folder.
+    StoreError
+        If it cannot be written; what was there before is then unharmed.
     """
     target = Path(path)
     suffix = target.suffix.lower()
@@ -50,6 +53,6 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
         )
     if not target.parent.is_dir():
         raise SettingError(f"the folder of a figure must exist; there is no {target.parent}. Make it first.")
-    with house_style():
-        figure.savefig(target, format=suffix[1:], metadata=_WITHOUT_DATE[suffix])
+    with house_style(), whole_file(target, "a figure") as unfinished:
+        figure.savefig(unfinished, format=suffix[1:], metadata=_WITHOUT_DATE[suffix])
     return target

@@ -24,6 +24,7 @@ from haarbor.plots.paper_structure import paper_structure_figure
 from haarbor.plots.paraproduct_figure import paraproduct_figure
 from haarbor.plots.save_figure import save_figure
 from haarbor.store import save_results_file
+from haarbor.whole_file import whole_file
 
 __all__ = ["write_paper_figures"]
 
@@ -139,5 +140,6 @@ def _page(results: Sequence[PaperResults], figures: Sequence[str], tables: Seque
 
 
 def _written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8", newline="\n")
+    with whole_file(path, "a table" if path.name != _PAGE else "the page of figures") as unfinished:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
     return path

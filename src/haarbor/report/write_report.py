@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
-from haarbor.errors import SettingError, StoreError
+from haarbor.errors import SettingError
 from haarbor.report.organised import chosen_parts
 from haarbor.report.page import page_html
 from haarbor.report.provenance import commands, library_versions
 from haarbor.report.run_payload import run_payload
 from haarbor.store import Run
+from haarbor.whole_file import file_place, whole_file
 
 __all__ = ["report_html", "write_report"]
 
@@ -80,7 +80,7 @@ def write_report(
     ----------
     runs : Run or sequence of one or two Run
     path : str or path
-        Written over if there is a file.
+        A file that is there is replaced, one that a link leads to as well; nothing else is.
     content, stream, n_batches
         As for :func:`report_html`.
 
@@ -92,17 +92,10 @@ def write_report(
     Raises
     ------
     StoreError
-        If the file cannot be written.
+        If the file cannot be written; a device, a pipe or a folder is told before the page is made.
     """
+    file_place(path, "the report")
     data = report_html(runs, content=content, stream=stream, n_batches=n_batches).encode("utf-8")
-    target = Path(path)
-    unfinished = target.with_name(target.name + ".partial")
-    try:
+    with whole_file(path, "the report") as unfinished:
         unfinished.write_bytes(data)
-        unfinished.replace(target)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise StoreError(
-            f"the report must be writable; {target}: {error.strerror}. Choose another."
-        ) from error
     return len(data)
