@@ -23,7 +23,8 @@ def test_the_whole_way_from_a_model_to_a_smaller_one(tmp_path):
     words = ("zoo:transformer-xl", "--data", "zoo", "--budget", 0.25, "--scores", "leftover,gradient,random")
     done = haarbor(*words, *SMALL, "--out", tmp_path)
     assert done.exit_code == 0, done.output
-    assert "Remove 25 % by" in done.output
+    assert "Remove 12 of 48 heads (25 %) by" in done.output
+    assert "was asked for" not in done.output
     assert "±" in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "damage.png",
@@ -32,7 +33,13 @@ def test_the_whole_way_from_a_model_to_a_smaller_one(tmp_path):
         "results.json",
     ]
     results = json.loads((tmp_path / "results.json").read_text())
-    assert results["shares"] == [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]
+    # True shares of 48 heads, not the ones that were asked for.
+    assert results["n_removed"] == [2, 5, 7, 10, 12, 14, 17, 19, 22, 24]
+    assert results["shares"] == [number / 48 for number in results["n_removed"]]
+    assert results["asked"] == [[0.05], [0.1], [0.15], [0.2], [0.25], [0.3], [0.35], [0.4], [0.45], [0.5]]
+    origin = json.loads((tmp_path / "model" / "pruned.json").read_text())["origin"]
+    assert (origin["n_removed"], origin["n_heads"], origin["budget"], origin["share"]) == (12, 48, 0.25, 0.25)
+    assert json.loads((tmp_path / "mask.json").read_text())["origin"] == origin
     assert len(results["removed"]) == 12
     model = embedded_network("transformer-xl")
     batch = model_batches(torch.arange(20)[None])[0]
@@ -51,7 +58,7 @@ def test_json_on_stdout_and_classes_from_the_images_file():
     assert found["metric"] == "classification-loss"
     assert found["origin"]["within"] == "layer"
     assert found["origin"]["replacement"] == "zero"
-    assert found["shares"] == [0.3]
+    assert (found["asked"], found["n_removed"], found["shares"]) == ([[0.3]], [11], [11 / 36])
     assert "own answers" not in done.stderr
 
 
@@ -87,6 +94,59 @@ def test_a_uniform_budget_gives_a_standard_checkpoint(tmp_path):
     assert loaded.config.head_dim == 8
 
 
+@pytest.fixture(scope="module")
+def grouped(tmp_path_factory):
+    """A Llama of 5 layers with 8 heads, two by two with the same keys and values; and tokens for it."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    folder = tmp_path_factory.mktemp("grouped")
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=97, hidden_size=64, intermediate_size=48, num_hidden_layers=5, num_attention_heads=8,
+        num_key_value_heads=4, max_position_embeddings=64,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder / "llama")
+    np.save(folder / "ids.npy", np.random.default_rng(0).integers(3, 97, (6, 32)))
+    return folder
+
+
+def test_a_uniform_budget_says_how_many_heads_really_go(grouped, tmp_path):
+    words = (grouped / "llama", "--data", grouped / "ids.npy", "--budget", 0.3, "--uniform")
+    done = haarbor(*words, *SMALL, "--scores", "norm,random", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "Remove 20 of 40 heads (50 %) by 'norm'" in done.output
+    assert "30 % was asked for: --uniform takes the same number of heads from every group" in done.output
+    assert "Controls with 20 heads (50 %) removed" in done.output
+    assert "Remove 30 %" not in done.output
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["shares"] == [0.5]
+    assert results["n_removed"] == [20]
+    assert results["origin"]["share"] == 0.5
+    assert {entry["n_removed"] for entry in results["controls"]} == {20}
+    assert len(results["removed"]) == 20
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["num_attention_heads"] == 4
+
+
+def test_a_budget_that_removes_nothing_is_refused_with_the_possible_ones(grouped, tmp_path):
+    words = (grouped / "llama", "--data", grouped / "ids.npy", "--budget", 0.2, "--uniform", "--quick")
+    done = haarbor(*words, *SMALL, "--scores", "norm", "--out", tmp_path)
+    assert isinstance(done.exception, hb.SettingError)
+    message = str(done.exception)
+    assert "20 % of 40 heads" in message
+    assert "Possible here: 50 % (20)" in message
+    assert "\n" not in message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reliability_that_is_not_defined_is_said_to_be_so(tmp_path):
+    words = ("zoo:vision-transformer", "--data", "zoo", "--quick", "--scores", "random,relative-norm")
+    done = haarbor(*words, "--calibration", 4, "--evaluation", 8, "--seeds", 1, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "Reliability of the damages is not defined" in done.output
+    assert "nan" not in done.output
+    assert json.loads((tmp_path / "results.json").read_text())["reliability"] is None
+
+
 def test_a_network_that_ties_the_width_of_heads_is_saved_free_form(tmp_path):
     SMALL_MODELS["gpt2"].build("sdpa").save_pretrained(tmp_path / "gpt2")
     np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, 97, (6, 32)))
@@ -118,10 +178,3 @@ def test_bad_input_is_one_clear_line(words, message):
 def test_wrong_usage_exits_with_two():
     assert haarbor("zoo:transformer-xl", "--data", "zoo", "--metric", "bleu").exit_code == 2
     assert haarbor("zoo:transformer-xl", "--data", "zoo", "--budget", 2).exit_code == 2
-
-
-def test_a_place_that_cannot_be_written_to_is_found_before_the_work(tmp_path):
-    (tmp_path / "file").write_text("kept")
-    done = haarbor("nowhere", "--data", "zoo", "--scores", "norm", "--out", tmp_path / "file")
-    assert "must be a folder to write to" in str(done.exception)  # not that there is no such model
-    assert (tmp_path / "file").read_text() == "kept"

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,25 @@ def test_tables_are_made_of_files_in_the_order_of_their_roles(tmp_path):
 def test_tables_of_a_page_end_at_a_blank_line():
     page = "text\n\n<!-- table a refit -->\n| a |\n|---|\n\nmore\n\n<!-- table summary -->\n| b |\n"
     assert pruning_page.page_tables(page) == {"a refit": "| a |\n|---|", "summary": "| b |"}
+
+
+def test_the_examples_of_the_page_run(tmp_path, monkeypatch, capsys):
+    torch = pytest.importorskip("torch")
+    from haarbor.pruning.scores import SCORES
+
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "pruning.md").read_text(), flags=re.DOTALL)
+    scope = {}
+    try:
+        for block in blocks:
+            exec(block, scope)
+    finally:
+        SCORES.pop("late-first", None)
+    assert "Ablation(2 of 48 heads" in capsys.readouterr().out
+    assert scope["study"].recommendation.n_removed == 2
+    ids = scope["texts"][0]
+    torch.testing.assert_close(scope["smaller"](ids), scope["study"].pruned(ids))
 
 
 def test_page_with_a_table_twice_is_refused():

@@ -7,8 +7,19 @@ from haarbor.pruning import model_batches
 from haarbor.zoo import TransformerXL, TransformerXLConfig, VisionTransformer, VisionTransformerConfig
 from tests.capturing.small_models import SMALL_MODELS
 
-MADE_SMALLER = ("gpt2", "llama", "mistral", "qwen3", "bert", "roberta", "vit", "zoo-txl", "zoo-vit")
-MASKED_ONLY = ("gpt_neox", "phi", "opt", "albert", "distilbert", "clip", "t5", "bart", "multihead")
+MADE_SMALLER = (
+    "gpt2",
+    "llama",
+    "mistral",
+    "qwen3",
+    "bert",
+    "roberta",
+    "vit",
+    "zoo-txl",
+    "zoo-vit",
+    "multihead",
+)
+MASKED_ONLY = ("gpt_neox", "phi", "opt", "albert", "distilbert", "clip", "t5", "bart")
 
 
 class Encoder(nn.Module):

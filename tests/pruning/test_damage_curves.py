@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from haarbor.errors import DataError, SettingError
+from haarbor.errors import SettingError
 from haarbor.pruning import (
     DamageCurves,
     ScoreCurve,
@@ -9,19 +9,14 @@ from haarbor.pruning import (
     compensate,
     compensated,
     damage_curves,
-    footprints,
-    n_parameters,
-    prune_heads,
     pruning_scores,
-    pruning_study,
     recommendation,
     removal,
     removed_heads,
     score_controls,
-    score_names,
 )
+from haarbor.pruning.ablation import spearman_brown
 from haarbor.pruning.metrics import METRICS, Measurement, measure
-from haarbor.pruning.scores import SCORES
 from tests.pruning.small_networks import batches, network
 
 CALIBRATION = batches("llama", 4, seed=11, size=1)
@@ -168,6 +163,34 @@ def test_reliability_is_that_of_the_halves(rng):
     assert noisy.reliability < 0.9
 
 
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ([1.0, 2.0, 3.0], 1.0),  # r = 1
+        ([2.0, 1.0, 2.0], 0.0),  # r = 0
+        ([3.0, 1.0, 2.0], -2.0),  # r = -1/2
+        ([3.0, 2.0, 1.0], np.nan),  # r = -1: 2 r / (1 + r) has no value
+        ([0.1, 0.1, 0.1], np.nan),  # no spread, though the deviation of these is not zero
+    ],
+)
+def test_reliability_by_hand(second, expected):
+    found = spearman_brown(np.array([1.0, 2.0, 3.0]), np.array(second))
+    assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_reliability_of_two_numbers_is_not_defined():
+    """Two points lie on a line: the halves would agree or contradict each other by chance."""
+    assert np.isnan(spearman_brown(np.array([1.0, 2.0]), np.array([1.0, 2.0])))
+    opposed = made_curves({"norm": np.array([[[0.0, 1.0]]]), "random": np.array([[[1.0, 0.0]]])})
+    assert np.isnan(opposed.reliability)
+
+
+def test_reliability_of_many_damages_that_contradict_each_other_is_not_defined():
+    levels = np.arange(5.0)
+    damage = np.stack([levels, -levels], axis=1)[None]
+    assert np.isnan(made_curves({"norm": damage}).reliability)
+
+
 def test_controls_vary_ranking_and_calibration(found):
     model = network("llama")
     (entry,) = score_controls(
@@ -186,56 +209,32 @@ def test_controls_vary_ranking_and_calibration(found):
     assert entry.agreement == pytest.approx(spearmanr(*halves).statistic)
 
 
-@pytest.mark.parametrize("within", ["network", "layer", "uniform"])
-def test_a_study_ends_in_a_smaller_network_that_is_as_good_as_measured(within):
+@pytest.mark.parametrize("within", ["layer", "uniform"])
+def test_half_calibrations_choose_heads_where_the_score_does(found, within):
     model = network("llama")
-    told = []
-    study = pruning_study(
-        model, CALIBRATION, EVALUATION, ["leftover", "gradient", "random"], budget=0.5, shares=[0.25, 0.5],
-        within=within, on_progress=lambda *step: told.append(step),
+    (entry,) = score_controls(
+        model, found, CALIBRATION, EVALUATION, ["gradient"], share=0.5, metric=LOSS, within=within,
+        replacement="zero",
     )  # fmt: skip
-    assert study.removed.sum() == 6
-    assert measure(study.smaller, EVALUATION, LOSS).value == pytest.approx(
-        study.curves.value(study.recommendation.score)[1], rel=1e-5
+    whole = measure(model, EVALUATION, LOSS).value
+    for begin in (0, 1):
+        half = calibration_pass(model, CALIBRATION[begin::2], parts={"gradients"}, sites=found.sites)
+        scores = pruning_scores(half, ["gradient"])["gradient"]
+        with removed_heads(model, found.sites, removal(scores, found.sites, 0.5, within=within)):
+            expected = measure(model, EVALUATION, LOSS).value - whole
+        assert entry.half_calibrations[begin] == pytest.approx(expected, abs=1e-6)
+    # The heads over the whole network are others, or this test would show nothing.
+    assert not np.array_equal(
+        removal(scores, found.sites, 0.5), removal(scores, found.sites, 0.5, within=within)
     )
-    assert study.footprint[0].n_parameters == n_parameters(model)
-    assert study.footprint[1].n_parameters < study.footprint[0].n_parameters
-    assert {what for what, _, _ in told} == {"scoring", "measuring", "controls"}
-    summary = study.summary("llama", "noise")
-    assert summary["origin"]["model"] == "llama"
-    assert len(summary["removed"]) == 6
-    assert len(summary["values"]["random"]) == 2
-    assert {entry["name"] for entry in summary["controls"]} == {"leftover", "gradient"}
 
 
-def test_a_study_of_a_network_that_cannot_be_smaller_still_has_a_mask():
-    data = batches("opt", 4, seed=11, size=1), batches("opt", 4, seed=12, size=1)
-    study = pruning_study(network("opt"), *data, ["norm"], budget=0.5, shares=[0.5], replacement="mean")
-    assert study.smaller is None
-    assert study.footprint is None
-    assert "can still be removed by a mask" in study.refusal
-    assert study.removed.sum() == 6
-
-
-def test_a_study_refuses_data_that_overlap():
-    with pytest.raises(DataError, match="must not overlap"):
-        pruning_study(network("llama"), EVALUATION[:2], EVALUATION, ["norm"], budget=0.5, shares=[0.5])
-
-
-def test_names_of_scores():
-    assert score_names("norm,random, norm") == ["norm", "random"]
-    assert score_names("all") == [*SCORES, "random"]
-    with pytest.raises(SettingError, match="found 'magic'"):
-        score_names("norm,magic")
-    with pytest.raises(SettingError, match="besides 'random'"):
-        score_names("random")
-
-
-def test_the_footprint_of_a_smaller_network_is_smaller():
-    model, data = network("gpt2"), batches("gpt2")
-    sites = calibration_pass(model, data).sites
-    smaller = prune_heads(model, sites, [(0, 0), (1, 1)], batch=data[0])
-    whole, less = footprints((model, smaller), data[0], n_runs=2)
-    assert whole.n_bytes == 4 * n_parameters(model)
-    assert less.n_bytes == 4 * n_parameters(smaller) < whole.n_bytes
-    assert less.seconds > 0
+def test_shares_of_the_same_number_are_measured_once_and_found_by_either(found):
+    curves = damage_curves(
+        network("llama"), found, EVALUATION, ["norm"], shares=[0.4, 0.25, 0.34, 0.3], replacement="zero"
+    )
+    assert curves.n_removed.tolist() == [3, 4, 5]
+    assert curves.asked == ((0.25,), (0.34, 0.3), (0.4,))
+    assert [curves.place(share) for share in (0.25, 0.3, 0.34, 4 / 12, 5 / 12)] == [0, 1, 1, 1, 2]
+    with pytest.raises(SettingError, match="the share must be one of"):
+        curves.place(0.31)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-import haarbor as hb
 from haarbor.errors import PruningError
 from haarbor.pruning import (
     compensate,
@@ -15,11 +14,8 @@ from haarbor.pruning import (
     layer_moments,
     n_parameters,
     prune_heads,
-    read_mask,
     removed_heads,
-    save_pruned,
     standard_model,
-    write_mask,
 )
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, batches, network
 from tests.pruning.test_ablation import answer, assert_same
@@ -108,77 +104,6 @@ def test_a_compensation_for_other_heads_is_refused():
         prune_heads(model, sites, heads, batch=data[0], compensation=found)
 
 
-@pytest.mark.parametrize("name", MADE_SMALLER)
-def test_a_saved_network_is_rebuilt_the_same(name, tmp_path):
-    model, sites, data, heads = everything(name)
-    found = compensate(model, sites, heads, data[:1])
-    smaller = prune_heads(model, sites, heads, batch=data[0], compensation=found)
-    save_pruned(tmp_path / "small", smaller, sites, heads, origin={"model": name})
-    torch.manual_seed(99)
-    loaded = hb.load_pruned(tmp_path / "small")
-    assert not loaded.training
-    saved, found = smaller.state_dict(), loaded.state_dict()
-    assert saved.keys() == found.keys()
-    assert all(torch.equal(saved[key], found[key]) for key in saved)
-    # transformers chooses SDPA by itself, where the original ran eagerly.
-    assert_same(answer(loaded, data[1]), answer(smaller, data[1]))
-    assert sorted(path.name for path in (tmp_path / "small").iterdir()) == [
-        "model.safetensors",
-        "pruned.json",
-    ]
-
-
-def test_half_precision_stays(tmp_path):
-    model, sites, data, heads = everything("llama")
-    smaller = prune_heads(model, sites, heads, batch=data[0]).to(torch.bfloat16)
-    save_pruned(tmp_path, smaller, sites, heads)
-    assert next(hb.load_pruned(tmp_path).parameters()).dtype == torch.bfloat16
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda folder: (folder / "pruned.json").unlink(), "No such file"),
-        (lambda folder: (folder / "pruned.json").write_text("{}"), "'format'"),
-        (lambda folder: (folder / "pruned.json").write_text("[1"), "must hold pruned.json"),
-        (lambda folder: (folder / "model.safetensors").unlink(), "must hold pruned.json"),
-        (lambda folder: (folder / "model.safetensors").write_bytes(b"x" * 40), "must hold pruned.json"),
-        (lambda folder: _edit(folder, architecture="os"), "must hold pruned.json"),
-        (lambda folder: _edit(folder, architecture="AutoTokenizer"), "is no model of transformers"),
-        (lambda folder: _edit(folder, library="subprocess"), "must hold pruned.json"),
-    ],
-)
-def test_damaged_folders_are_refused(damage, message, tmp_path):
-    model, sites, data, heads = everything("gpt2")
-    save_pruned(tmp_path, prune_heads(model, sites, heads, batch=data[0]), sites, heads)
-    damage(tmp_path)
-    with pytest.raises(PruningError, match=message):
-        hb.load_pruned(tmp_path)
-
-
-def _edit(folder, **changes):
-    content = json.loads((folder / "pruned.json").read_text())
-    content["network"].update(changes)
-    (folder / "pruned.json").write_text(json.dumps(content))
-
-
-def test_weights_of_another_network_are_refused(tmp_path):
-    for name in ("gpt2", "llama"):
-        model, sites, data, heads = everything(name)
-        save_pruned(tmp_path / name, prune_heads(model, sites, heads, batch=data[0]), sites, heads)
-    (tmp_path / "gpt2" / "model.safetensors").write_bytes(
-        (tmp_path / "llama" / "model.safetensors").read_bytes()
-    )
-    with pytest.raises(PruningError, match="gpt2 must hold"):
-        hb.load_pruned(tmp_path / "gpt2")
-
-
-def test_models_of_unknown_origin_are_not_saved(tmp_path):
-    model, data = network("multihead"), batches("multihead")
-    with pytest.raises(PruningError, match="cannot be rebuilt from a description"):
-        save_pruned(tmp_path, model, head_sites(model, data[0]), [])
-
-
 UNIFORM = [(layer, head) for layer in range(3) for head in (0, 2)]
 
 
@@ -232,18 +157,3 @@ def test_uneven_layers_have_no_standard_checkpoint():
     smaller = prune_heads(model, sites, heads, batch=data[0])
     with pytest.raises(PruningError, match="only models of transformers"):
         standard_model(smaller, sites, sites.mask(heads), data[0])
-
-
-def test_masks_are_written_and_read(tmp_path):
-    _, sites, _, heads = everything("llama")
-    removed = sites.mask(heads)
-    write_mask(tmp_path / "mask.json", sites, removed, origin={"model": "llama"})
-    assert read_mask(tmp_path / "mask.json", sites).tolist() == removed.tolist()
-    content = json.loads((tmp_path / "mask.json").read_text())
-    assert content["removed"] == [[0, 1], [1, 0], [1, 2], [2, 2], [2, 3]]
-    _, other, _, _ = everything("multihead")
-    with pytest.raises(PruningError, match="2 layers and 8 heads; it has 3 layers and 12 heads"):
-        read_mask(tmp_path / "mask.json", other)
-    (tmp_path / "no.json").write_text('{"format": "else", "version": 1}')
-    with pytest.raises(PruningError, match=r"no\.json must be a mask file"):
-        read_mask(tmp_path / "no.json", sites)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import haarbor as hb
 from haarbor.analysis.control_trees import halved_tree
-from haarbor.errors import DataError, PruningError, SettingError, ShapeError
+from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.pruning import (
     HeadSite,
     HeadSites,
@@ -18,7 +18,6 @@ from haarbor.pruning import (
     leftover_elimination,
     pruning_scores,
     register_score,
-    removal,
 )
 from haarbor.pruning.attention_statistics import AttentionSums
 from haarbor.pruning.metrics import METRICS, Metric
@@ -323,41 +322,3 @@ def test_tree_scores_are_refused_where_layers_attend_over_different_tokens():
         calibration_pass(network("t5"), batches("t5"), parts={"attention"})
     with pytest.raises(SettingError, match="parts must be"):
         calibration_pass(network("t5"), batches("t5"), parts={"magic"})
-
-
-SITES = HeadSites((site(6, 1, 3), site(6, 1, 3)))
-
-
-def test_budgets_take_the_lowest_scores():
-    scores = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0.5])
-    assert np.flatnonzero(removal(scores, SITES, 0.25)).tolist() == [0, 1, 11]
-    assert np.flatnonzero(removal(scores, SITES, 1 / 3, within="layer")).tolist() == [0, 1, 6, 11]
-    assert np.flatnonzero(removal(scores, SITES, 1 / 3, within="uniform")).tolist() == [0, 3, 6, 11]
-    # Every layer keeps a head, so the sixth to go is of the other layer.
-    assert np.flatnonzero(removal(np.arange(12), SITES, 0.5)).tolist() == [0, 1, 2, 3, 4, 6]
-    assert removal(scores, SITES, 1.0).sum() == 10
-    assert not removal(scores, SITES, 0.0).any()
-
-
-@given(st.integers(0, 2**32 - 1), st.floats(0, 1), st.sampled_from(["network", "layer", "uniform"]))
-def test_budgets_do_not_depend_on_the_scale_of_scores(seed, share, within):
-    scores = np.random.default_rng(seed).normal(size=12)
-    removed = removal(scores, SITES, share, within=within)
-    np.testing.assert_array_equal(removed, removal(np.exp(scores), SITES, share, within=within))
-    assert removed.reshape(2, 6).sum(1).max() < 6
-    if within != "network":
-        assert np.unique(removed.reshape(2, 6).sum(1)).size == 1
-
-
-@pytest.mark.parametrize(
-    ("scores", "options", "error", "message"),
-    [
-        (np.zeros(5), {}, ShapeError, "one score a head"),
-        (np.full(12, np.nan), {}, DataError, "that of head 0.0 is not"),
-        (np.zeros(12), {"share": 1.5}, SettingError, "between 0 and 1"),
-        (np.zeros(12), {"within": "block"}, SettingError, "within must be one of"),
-    ],
-)
-def test_wrong_budgets_are_refused(scores, options, error, message):
-    with pytest.raises(error, match=message):
-        removal(scores, SITES, **{"share": 0.5, **options})

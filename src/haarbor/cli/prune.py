@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import math
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from haarbor.cli.model_argument import ModelArgument
+from haarbor.errors import PruningError
+from haarbor.printable import printable
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from haarbor.cli.pruned_files import PrunedFiles
     from haarbor.pruning import PruningStudy
 
 __all__ = ["prune"]
@@ -75,13 +81,16 @@ def prune(
 ) -> None:
     """Find out which heads of a model can go, and write the model without them.
 
-    Scores are computed on some samples and judged on others. With --out, a mask file, the damage
-    curves and a smaller model in safetensors are written; it loads with haarbor.load_pruned, or with
-    transformers alone if --uniform is given and the architecture can say so.
+    Scores are computed on some samples and judged on others, all with the same number of heads removed.
+    With --out, a mask file, the damage curves and the pruned model in safetensors are written; it loads
+    with haarbor.load_pruned, or with transformers alone if --uniform is given and the architecture can
+    say so.
     """
+    _require_packages()
     from haarbor.capturing import load_model
     from haarbor.cli.choices import checked_choice
     from haarbor.cli.progress import shown_steps
+    from haarbor.cli.pruned_files import PrunedFiles
     from haarbor.pruning import pruning_data, pruning_study, score_names
     from haarbor.pruning.model_batches import require_disjoint
 
@@ -89,7 +98,7 @@ def prune(
     wanted = checked_choice("--metric", metric, choices)
     names = score_names(scores)
     # Before the work, so that nothing is lost for want of a place to write to.
-    folder = None if out is None else _made_folder(out)
+    files = None if out is None else PrunedFiles(out)
     loaded = load_model(model, gguf_file=gguf, device=device, dtype="float32")
     for note in loaded.notes:
         typer.echo(note, err=True)
@@ -122,119 +131,136 @@ def prune(
             on_progress=advance,
         )
     summary = study.summary(loaded.name, prepared.description)
-    written = _write(folder, study, loaded, summary, uniform) if folder is not None else {}
-    summary["written"] = written
+    summary["written"] = {}
+    if not as_json:
+        _print(study, summary)
+    if files is not None:
+        files.write(study, loaded, prepared, summary, uniform)
     if as_json:
         typer.echo(json.dumps(summary, indent=2))
-    else:
-        _print(study, summary, out)
+    elif files is not None:
+        _print_files(study, summary, files)
+    failures = [] if files is None else files.failures
+    for failure in failures[:-1]:
+        typer.echo(str(failure), err=True)
+    if failures:
+        raise failures[-1]
 
 
-def _made_folder(out: str) -> Path:
-    from haarbor.errors import PruningError
-
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PruningError(f"{folder} must be a folder to write to: {error.strerror or error}.") from error
-    return folder
+def _require_packages() -> None:
+    for name in ("torch", "safetensors"):
+        if find_spec(name) is None:
+            raise PruningError(
+                f"haarbor prune needs {name}, which is not installed. Install it: pip install "
+                "'haarbor[models]'."
+            )
 
 
-def _write(
-    folder: Path, study: PruningStudy, loaded: Any, summary: dict[str, Any], uniform: bool
-) -> dict[str, str]:
-    from haarbor.errors import PruningError, SettingError
-    from haarbor.pruning import save_pruned, standard_model, write_mask
-
-    written = {"mask": "mask.json", "results": "results.json"}
-    write_mask(folder / "mask.json", study.sites, study.removed, origin=summary["origin"])
-    try:
-        from haarbor.plots import damage_figure, save_figure
-
-        figure = damage_figure(study.curves, share=study.budget, title=f"{loaded.name}: heads removed")
-        save_figure(figure, folder / "damage.png")
-        written["figure"] = "damage.png"
-    except SettingError as error:
-        typer.echo(str(error), err=True)
-    if study.smaller is None:
-        typer.echo(study.refusal, err=True)
-    else:
-        target = folder / "model"
-        smaller = study.smaller
-        try:
-            if not uniform:
-                raise PruningError("")
-            standard_model(smaller, study.sites, study.removed, study.batch).save_pretrained(target)
-            written["standard_model"] = "model"
-        except PruningError as error:
-            if str(error):
-                typer.echo(str(error), err=True)
-            save_pruned(target, smaller, study.sites, study.removed, origin=summary["origin"])
-            written["pruned_model"] = "model"
-        if loaded.tokenizer is not None:
-            loaded.tokenizer.save_pretrained(target)
-    (folder / "results.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    return written
-
-
-def _print(study: PruningStudy, summary: dict[str, Any], out: str | None) -> None:
+def _print(study: PruningStudy, summary: dict[str, Any]) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
-    curves, budget = study.curves, study.budget
+    curves, best = study.curves, study.recommendation
     done = {"refit": "rest of each layer refitted", "zero": "replaced by zero"}[curves.replacement]
     typer.echo(
-        f"{summary['origin']['model']}: {curves.metric} by share of heads removed ({done}); "
-        f"{curves.baseline.value:.4g} for the whole network."
+        f"{printable(summary['origin']['model'])}: {curves.metric} by heads removed of {best.n_heads} "
+        f"({done}); {curves.baseline.value:.4g} for the whole network."
     )
-    shown = [share for share in curves.shares if round(100 * share) % 10 == 0 or share == budget]
-    table = Table()
-    table.add_column("score")
-    for share in shown:
-        table.add_column(f"{100 * share:g} %", justify="right", no_wrap=True)
-    best = study.recommendation.score
-    for name in curves.curves:
-        values, errors = curves.value(name), curves.standard_error(name)
-        cells = []
-        for share in shown:
-            place = curves.place(float(share))
-            error = f" ±{errors[place]:.3f}" if share == budget else ""
-            cells.append(f"{values[place]:.3f}{error}")
-        table.add_row(f"{name} *" if name == best else name, *cells, style="bold" if name == best else None)
-    console.print(table)
-    typer.echo(f"Controls at {100 * budget:g} %, as damage:")
-    controls = Table()
-    controls.add_column("score", min_width=max(len(entry.name) for entry in study.controls))
-    # Narrow enough for 80 columns.
-    for heading in ("as\nasked", "within\nlayers", "half the\ncalibration", "halves\nagree"):
-        controls.add_column(heading, justify="right")
-    for entry in study.controls:
-        place = curves.place(budget)
-        one, two = entry.half_calibrations
-        controls.add_row(
-            entry.name,
-            f"{curves.damage(entry.name)[place]:z.3f}",
-            f"{entry.within_layer:z.3f}",
-            f"{one:z.3f}, {two:z.3f}",
-            f"{entry.agreement:.2f}",
+    console.print(_damage_table(study))
+    typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
+    console.print(_control_table(study))
+    typer.echo(best.sentence)
+    # Further from the share that was asked for than whole numbers of heads are.
+    if abs(study.budget * best.n_heads - best.n_removed) > 0.5:
+        typer.echo(
+            f"{100 * study.budget:g} % was asked for: {_REASONS[curves.within]}, so {best.n_removed} is the "
+            "nearest number that can go."
         )
-    console.print(controls)
-    typer.echo(study.recommendation.sentence)
     typer.echo(
-        f"Reliability of the damages {curves.reliability:.2f} (split-half over "
+        f"Reliability of the damages {_reliability(curves.reliability)} (split-half over "
         f"{curves.baseline.counts.size} evaluation batches, Spearman-Brown); ± is the standard error "
         "over batches, and over seeds for random."
     )
     typer.echo(_size_line(study))
-    for kind, name in summary["written"].items():
-        typer.echo(f"  {kind.replace('_', ' '):15} {Path(out or '') / name}")
+
+
+_REASONS = {
+    "network": "every layer keeps a head",
+    "layer": "every layer keeps a head",
+    "uniform": "--uniform takes the same number of heads from every group that shares keys and values",
+}
+
+
+def _damage_table(study: PruningStudy) -> Table:
+    from rich.table import Table
+
+    curves = study.curves
+    place_of_budget = curves.place(study.budget)
+    # Ten columns would not fit; the curve has them all.
+    shown = [
+        place
+        for place, asked in enumerate(curves.asked)
+        if place == place_of_budget or any(round(100 * share) % 10 == 0 for share in asked)
+    ]
+    table = Table()
+    table.add_column("score")
+    for place in shown:
+        heading = f"{curves.n_removed[place]}\n{100 * curves.shares[place]:.3g} %"
+        table.add_column(heading, justify="right", no_wrap=True)
+    best = study.recommendation.score
+    for name in curves.curves:
+        values, errors = curves.value(name), curves.standard_error(name)
+        cells = [
+            f"{values[place]:.3f}{f' ±{errors[place]:.3f}' if place == place_of_budget else ''}"
+            for place in shown
+        ]
+        table.add_row(f"{name} *" if name == best else name, *cells, style="bold" if name == best else None)
+    return table
+
+
+def _control_table(study: PruningStudy) -> Table:
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("score", min_width=max(len(entry.name) for entry in study.controls))
+    # Narrow enough for 80 columns.
+    for heading in ("as\nasked", "within\nlayers", "half the\ncalibration", "halves\nagree"):
+        table.add_column(heading, justify="right")
+    place = study.curves.place(study.budget)
+    for entry in study.controls:
+        one, two = entry.half_calibrations
+        table.add_row(
+            entry.name,
+            f"{study.curves.damage(entry.name)[place]:z.3f}",
+            f"{entry.within_layer:z.3f}",
+            f"{one:z.3f}, {two:z.3f}",
+            f"{entry.agreement:.2f}" if math.isfinite(entry.agreement) else "undefined",
+        )
+    return table
+
+
+def _reliability(found: float) -> str:
+    if not math.isfinite(found):
+        return "is not defined: too few damages, all alike, or exactly opposed on the two halves"
+    return f"{found:.2f}" if found > 0 else f"none ({found:.2f}): the halves contradict each other"
+
+
+def _print_files(study: PruningStudy, summary: dict[str, Any], files: PrunedFiles) -> None:
+    for kind, name in files.written.items():
+        typer.echo(f"  {kind.replace('_', ' '):15} {files.folder / name}")
+    found = summary["pruned"]
+    if "load" in found:
+        typer.echo(
+            f"The pruned model, read back: {study.curves.metric} {found['read_back']:.4f} "
+            f"({study.curves.baseline.value:.4f} whole). Load it: {found['load']}"
+        )
+        if study.curves.replacement == "refit":
+            typer.echo("The mask alone says which heads; the refit is in the model.")
 
 
 def _size_line(study: PruningStudy) -> str:
     if study.smaller is None or study.footprint is None:
-        return f"No smaller model: {study.refusal}"
+        return f"As large as the whole model: {study.refusal}"
     whole, smaller = study.footprint
     return (
         f"Smaller model: {smaller.n_parameters / 1e6:.2f} M parameters of {whole.n_parameters / 1e6:.2f} M "

@@ -2,7 +2,7 @@
 
 from haarbor.pruning.ablation import Ablation, HeadDamage, ablate, head_damage
 from haarbor.pruning.attention_statistics import AttentionStatistics
-from haarbor.pruning.budgets import removal
+from haarbor.pruning.budgets import possible_counts, removal, removal_count
 from haarbor.pruning.calibration_pass import CalibrationPass, calibration_pass
 from haarbor.pruning.compensation import Compensation, LayerFit, compensate, compensated
 from haarbor.pruning.controls import ScoreControls, score_controls
@@ -14,6 +14,7 @@ from haarbor.pruning.head_sites import HeadSite, HeadSites, head_sites
 from haarbor.pruning.layer_moments import LayerMoments, layer_moments
 from haarbor.pruning.leftover import Elimination, leftover_elimination
 from haarbor.pruning.mask_file import read_mask, write_mask
+from haarbor.pruning.masked_network import mask_heads
 from haarbor.pruning.metrics import Metric, masked_token_loss
 from haarbor.pruning.model_batches import ModelBatch, model_batches, require_disjoint
 from haarbor.pruning.prune_heads import n_parameters, prune_heads
@@ -59,9 +60,11 @@ __all__ = [
     "layer_moments",
     "leftover_elimination",
     "load_pruned",
+    "mask_heads",
     "masked_token_loss",
     "model_batches",
     "n_parameters",
+    "possible_counts",
     "prune_heads",
     "pruning_data",
     "pruning_scores",
@@ -70,6 +73,7 @@ __all__ = [
     "recommendation",
     "register_score",
     "removal",
+    "removal_count",
     "removed_heads",
     "require_disjoint",
     "save_pruned",

@@ -15,7 +15,7 @@ from haarbor.pruning.head_gates import Replacement, checked_replacement, removed
 from haarbor.pruning.head_sites import Heads, HeadSites, head_sites
 from haarbor.pruning.layer_moments import layer_moments
 from haarbor.pruning.metrics import Measure, Measurement, Metric, measure, metric_named
-from haarbor.pruning.model_batches import ModelBatch, model_batches, require_disjoint
+from haarbor.pruning.model_batches import ModelBatch, model_batches, require_disjoint, require_network
 
 __all__ = ["Ablation", "HeadDamage", "ablate", "head_damage", "spearman_brown"]
 
@@ -209,18 +209,24 @@ def spearman_brown(first: FloatArray, second: FloatArray) -> float:
     Returns
     -------
     float
-        NaN where a half does not vary.
+        NaN where it is not defined: a half does not vary, the halves are exactly opposed (:math:`r = -1`),
+        or there are fewer than three values, which always lie on a line. Below 0 the halves contradict
+        each other, and nothing can be relied upon.
 
     Examples
     --------
     >>> first, second = np.array([1.0, -1.0, 0.0, 0.0]), np.array([1.0, -1.0, 1.0, -1.0])
     >>> round(spearman_brown(first, second), 4)  # r = 1/sqrt(2)
     0.8284
+    >>> spearman_brown(first, -first)
+    nan
     """
-    spread = float(first.std() * second.std())
-    if spread == 0.0:
+    # Not by the deviations: those of equal numbers are not zero when their mean is rounded.
+    if first.size < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return float("nan")
-    r = float(np.mean((first - first.mean()) * (second - second.mean())) / spread)
+    r = float(np.corrcoef(first, second)[0, 1])
+    if not r > -1 + 1e-12:
+        return float("nan")
     return 2 * r / (1 + r)
 
 
@@ -237,6 +243,7 @@ class _Harness:
         sites: HeadSites | None,
     ) -> None:
         checked_replacement(replacement)
+        require_network(model)
         self.model = model
         self.batches: tuple[ModelBatch, ...] = model_batches(batches)
         self.metric = metric_named(metric)

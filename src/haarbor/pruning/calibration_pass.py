@@ -12,16 +12,17 @@ import torch
 from haarbor.array_types import BoolArray, FloatArray, frozen
 from haarbor.capturing.attention_call import AttentionCall
 from haarbor.errors import PruningError, SettingError
+from haarbor.printable import printable
 from haarbor.pruning.attention_statistics import AttentionStatistics, AttentionSums
 from haarbor.pruning.head_gates import gated_heads
 from haarbor.pruning.head_responses import HeadResponses, head_responses
 from haarbor.pruning.head_sites import HeadSites, attention_calls, head_sites
 from haarbor.pruning.layer_moments import LayerMoments, MomentHooks
 from haarbor.pruning.metrics import Measure, Metric, metric_named
-from haarbor.pruning.model_batches import ModelBatch, forward, model_batches
+from haarbor.pruning.model_batches import ModelBatch, forward, model_batches, require_network
 from haarbor.pruning.projection_hooks import projection_hooks
 
-__all__ = ["CalibrationPass", "Part", "calibration_pass"]
+__all__ = ["CalibrationPass", "Part", "calibration_pass", "require_parts"]
 
 Part = Literal["attention", "gradients", "responses"]
 """What a pass may gather beyond the moments of the heads' outputs."""
@@ -134,9 +135,8 @@ def calibration_pass(
     PruningError
         If the heads cannot be found, or their attention cannot be organised together.
     """
-    unknown = set(parts) - set(get_args(Part))
-    if unknown:
-        raise SettingError(f"parts must be among {', '.join(get_args(Part))}; found {sorted(unknown)}.")
+    require_network(model)
+    require_parts(parts)
     chosen = metric_named(metric)
     given = model_batches(calibration)
     batches = [chosen.shown(batch) for batch in given]
@@ -169,6 +169,20 @@ def calibration_pass(
     if "responses" in parts:
         gathered["responses"] = head_responses(model, found, moments, batches, on_progress=on_probing)
     return CalibrationPass(sites=found, moments=moments, parts=gathered, n_samples=n_samples)
+
+
+def require_parts(parts: Any) -> None:
+    """Raise unless all of these can be gathered."""
+    offered = get_args(Part)
+    if (
+        isinstance(parts, str)
+        or not isinstance(parts, Collection)
+        or not all(part in offered for part in parts)
+    ):
+        raise SettingError(
+            f"parts must be among {', '.join(offered)}; found {printable(repr(parts))[:80]}. "
+            "Leave the others out."
+        )
 
 
 def _recorded(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = [
     "compensated",
     "fitted_projection",
     "kept_channels",
+    "require_ridge",
     "ridge_strength",
 ]
 
@@ -108,8 +110,7 @@ def fitted_projection(
     so :math:`D = W_R C_{RK} (C_{KK} + \lambda)^{-1}`; what is left of the means goes into the bias.
     :math:`D = 0` is mean replacement, so the fit is never worse than that on the calibration data.
     """
-    if not ridge >= 0:
-        raise SettingError(f"ridge must not be negative; found {ridge}.")
+    require_ridge(ridge)
     weight, covariance = moments.weight, moments.covariance
     kept = kept_channels(site, removed)
     gone: IntArray = np.setdiff1d(np.arange(site.width), kept)
@@ -173,8 +174,7 @@ def compensate(
     """
     removed = sites.mask(heads)
     gone = sites.by_layer(removed)
-    if not ridge >= 0:
-        raise SettingError(f"ridge must not be negative; found {ridge}.")
+    require_ridge(ridge)
     fits: tuple[LayerFit | None, ...]
     if method == "parallel":
         known = moments or layer_moments(model, sites, model_batches(calibration))
@@ -296,6 +296,12 @@ def _layer_fit(
     return LayerFit(
         weight=frozen(fitted), bias=frozen(bias + offset), error=max(error, 0.0), mean_error=mean_error
     )
+
+
+def require_ridge(ridge: Any) -> None:
+    """Raise unless this is a number that a ridge can have."""
+    if isinstance(ridge, bool) or not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
+        raise SettingError(f"ridge must not be negative, and a finite number; found {ridge!r}.")
 
 
 def ridge_strength(covariance: FloatArray, ridge: float) -> float:

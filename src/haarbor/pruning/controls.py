@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
 
 from haarbor.array_types import FloatArray
-from haarbor.pruning.budgets import removal
+from haarbor.pruning.budgets import Budget, removal_count, removal_of_count
 from haarbor.pruning.calibration_pass import CalibrationPass, Part, calibration_pass
 from haarbor.pruning.damage_curves import RANDOM, measured_without
 from haarbor.pruning.metrics import Metric, measure
 from haarbor.pruning.model_batches import ModelBatch
-from haarbor.pruning.scores import needed_parts, pruning_scores, scores_named
+from haarbor.pruning.scores import checked_names, needed_parts, pruning_scores, scores_named
 
 __all__ = ["ScoreControls", "score_controls"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreControls:
-    """A score at one share, varied in what should not matter, and in what should."""
+    """A score varied in what should not matter, and in what should; always the same number of heads goes."""
 
     name: str
+    n_removed: int
+    """Heads that went in every control."""
     within_layer: float
-    """Damage when the same share of every layer goes: the ranking without the depth of the heads."""
+    """Damage when the same share of every layer goes, to within one head: the ranking without the depth
+    of the heads."""
     half_calibrations: tuple[float, float]
     """Damage when score and refit come from one half of the calibration data only."""
     agreement: float
-    """Spearman correlation between the scores from the two halves."""
+    """Spearman correlation between the scores from the two halves; NaN where one half does not vary."""
 
 
 def score_controls(
@@ -42,6 +44,7 @@ def score_controls(
     *,
     share: float,
     metric: Metric,
+    within: Budget = "network",
     replacement: str = "refit",
     on_progress: Callable[[int, int | None], None] | None = None,
 ) -> tuple[ScoreControls, ...]:
@@ -57,7 +60,11 @@ def score_controls(
     scores : collection of str
         "random" is left out: it is a control itself.
     share : float
+        Of the heads. All controls remove the number of heads that :func:`haarbor.pruning.removal_count`
+        gives for `share` and `within`, so that they can be compared with the damage as asked.
     metric : Metric
+    within : {"network", "layer", "uniform"}, default "network"
+        Where the heads are chosen when only half of the calibration data is used.
     replacement : {"refit", "zero", "mean"}, default "refit"
     on_progress : function of (steps done, steps in all), optional
 
@@ -70,14 +77,16 @@ def score_controls(
     The controls for the trees of a tree score are scores themselves: "h400-random-tree" and
     "h400-no-tree".
     """
-    names = [name for name in scores if name != RANDOM]
+    names = [name for name in checked_names(scores) if name != RANDOM]
     parts = needed_parts(scores_named(names))
     halves = [_half(model, found, calibration, begin, parts, metric) for begin in (0, 1)]
     baseline = measure(model, evaluation, metric).value
     sign = -1.0 if metric.higher_is_better else 1.0
 
-    def damage(values: FloatArray, calibrated: CalibrationPass, within: Any) -> float:
-        removed = removal(values, found.sites, share, within=within)
+    n_removed = removal_count(found.sites, share, within=within)
+
+    def damage(values: FloatArray, calibrated: CalibrationPass, where: Budget) -> float:
+        removed = removal_of_count(values, found.sites, n_removed, within=where)
         result = measured_without(model, removed, calibrated, evaluation, metric, replacement)
         return sign * (result.value - baseline)
 
@@ -88,10 +97,11 @@ def score_controls(
         controls.append(
             ScoreControls(
                 name=name,
+                n_removed=n_removed,
                 within_layer=damage(whole[name], found, "layer"),
                 half_calibrations=(
-                    damage(by_half[0][name], halves[0], "network"),
-                    damage(by_half[1][name], halves[1], "network"),
+                    damage(by_half[0][name], halves[0], within),
+                    damage(by_half[1][name], halves[1], within),
                 ),
                 agreement=_spearman(by_half[0][name], by_half[1][name]),
             )

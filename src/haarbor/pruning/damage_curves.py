@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from haarbor.array_types import BoolArray, FloatArray, frozen
+from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.errors import SettingError
 from haarbor.pruning.ablation import spearman_brown
-from haarbor.pruning.budgets import Budget, removal
+from haarbor.pruning.budgets import Budget, removal_count, removal_of_count
 from haarbor.pruning.calibration_pass import CalibrationPass
 from haarbor.pruning.compensation import compensate, compensated
 from haarbor.pruning.head_gates import Replacement, checked_replacement, removed_heads
+from haarbor.pruning.head_sites import HeadSites
 from haarbor.pruning.metrics import Measure, Measurement, Metric, measure, metric_named
 from haarbor.pruning.model_batches import ModelBatch, model_batches
-from haarbor.pruning.scores import pruning_scores
+from haarbor.pruning.scores import checked_names, pruning_scores
 
 __all__ = ["DamageCurves", "ScoreCurve", "damage_curves", "measured_without"]
 
@@ -42,10 +43,11 @@ class ScoreCurve:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DamageCurves:
-    """Damage by several scores over several shares of heads."""
+    """Damage by several scores over several shares of heads; all scores remove the same number at a share."""
 
     shares: FloatArray
-    """Shape (n_shares,)."""
+    """Of the heads that went, shape (n_shares,): how many there are is a whole number, and a share is that
+    number over all heads, not what was asked for."""
     curves: Mapping[str, ScoreCurve]
     baseline: Measurement
     metric: str
@@ -53,6 +55,19 @@ class DamageCurves:
     within: str
     replacement: str
     """"zero", "mean" or "refit": what was done for the removed heads."""
+    asked: tuple[tuple[float, ...], ...] = ()
+    """At each share the ones that were asked for and come to this number of heads."""
+
+    @property
+    def n_heads(self) -> int:
+        """Heads of the whole network."""
+        return int(next(iter(self.curves.values())).removed.shape[2])
+
+    @property
+    def n_removed(self) -> IntArray:
+        """Heads that went at each share, shape (n_shares,)."""
+        found: IntArray = next(iter(self.curves.values())).removed[0].sum(axis=1)
+        return found
 
     def damage(self, name: str, batches: slice = slice(None)) -> FloatArray:
         """Mean damage over runs and batches, shape (n_shares,)."""
@@ -85,19 +100,29 @@ class DamageCurves:
     def place(self, share: float) -> int:
         """Position of a share among those measured.
 
+        Parameters
+        ----------
+        share : float
+            As it was asked for, or the true one.
+
         Raises
         ------
         SettingError
             If it was not measured.
         """
-        found = np.flatnonzero(np.isclose(self.shares, share))
-        if not found.size:
-            raise SettingError(f"the share must be one of {self.shares.tolist()}; found {share}.")
-        return int(found[0])
+        for place, own in enumerate(self.shares.tolist()):
+            asked = self.asked[place] if self.asked else ()
+            if any(np.isclose(known, share) for known in (own, *asked)):
+                return place
+        raise SettingError(f"the share must be one of {self.shares.tolist()}; found {share}.")
 
     @property
     def reliability(self) -> float:
-        """Of the damages, by their agreement on even and odd batches (Spearman-Brown); NaN for one batch."""
+        """Of the damages, by their agreement on even and odd batches (Spearman-Brown).
+
+        NaN where it is not defined: for one batch, fewer than three damages, or damages that are all the
+        same or exactly opposed on the two halves.
+        """
         if self.baseline.counts.size < 2:
             return float("nan")
         halves = [
@@ -168,6 +193,8 @@ def damage_curves(
     scores : collection of str
         Names of scores; "random" stands for chance.
     shares : sequence of float
+        Of the heads, above 0. Each stands for the nearest number of heads that the network allows
+        (:func:`haarbor.pruning.removal_count`), the same for every score; a number is measured once.
     metric : str, Metric or function, default "loss"
     within : {"network", "layer", "uniform"}, default "network"
         See :func:`haarbor.pruning.removal`.
@@ -181,30 +208,39 @@ def damage_curves(
     Returns
     -------
     DamageCurves
+
+    Raises
+    ------
+    SettingError
+        If no head would go at a share, or a score, a metric or a replacement is not offered.
     """
     if replacement != "refit":
         checked_replacement(replacement)
+    if isinstance(n_seeds, bool) or not isinstance(n_seeds, int) or n_seeds < 1:
+        raise SettingError(f"n_seeds must be a whole number above 0; found {n_seeds!r}.")
+    wanted = checked_names(scores)
+    asked = _asked_by_count(found.sites, shares, within)
     batches = model_batches(evaluation)
     chosen = metric_named(metric)
     sign = -1.0 if chosen.higher_is_better else 1.0
     baseline = measure(model, batches, chosen)
-    named = pruning_scores(found, [name for name in scores if name != RANDOM])
+    named = pruning_scores(found, [name for name in wanted if name != RANDOM])
     runs: dict[str, list[FloatArray]] = {name: [values] for name, values in named.items()}
-    if RANDOM in scores:
+    if RANDOM in wanted:
         runs[RANDOM] = [
             np.random.default_rng(seed).permutation(found.sites.n_heads).astype(np.float64)
             for seed in range(n_seeds)
         ]
-    n_trials = len(shares) * sum(map(len, runs.values()))
+    n_trials = len(asked) * sum(map(len, runs.values()))
     known: dict[bytes, FloatArray] = {}
     curves: dict[str, ScoreCurve] = {}
     done = 0
     for name, orders in runs.items():
-        damage = np.empty((len(orders), len(shares), len(batches)))
-        gone: BoolArray = np.empty((len(orders), len(shares), found.sites.n_heads), dtype=np.bool_)
+        damage = np.empty((len(orders), len(asked), len(batches)))
+        gone: BoolArray = np.empty((len(orders), len(asked), found.sites.n_heads), dtype=np.bool_)
         for run, values in enumerate(orders):
-            for place, share in enumerate(shares):
-                removed = removal(values, found.sites, share, within=within)
+            for place, n_removed in enumerate(asked):
+                removed = removal_of_count(values, found.sites, n_removed, within=within)
                 key = removed.tobytes()
                 if key not in known:
                     result = measured_without(model, removed, found, batches, chosen, replacement)
@@ -215,11 +251,26 @@ def damage_curves(
                     on_progress(done, n_trials)
         curves[name] = ScoreCurve(name=name, damage=frozen(damage), removed=frozen(gone))
     return DamageCurves(
-        shares=frozen(np.array(shares, dtype=np.float64)),
+        shares=frozen(np.array(list(asked), dtype=np.float64) / found.sites.n_heads),
         curves=curves,
         baseline=baseline,
         metric=chosen.name,
         higher_is_better=chosen.higher_is_better,
         within=within,
         replacement=replacement,
+        asked=tuple(asked.values()),
     )
+
+
+def _asked_by_count(sites: HeadSites, shares: Any, within: Budget) -> dict[int, tuple[float, ...]]:
+    """Shares by the number of heads they come to, from few to many."""
+    wanted = list(shares) if isinstance(shares, Iterable) and not isinstance(shares, str) else []
+    if not wanted:
+        raise SettingError(f"shares must be numbers between 0 and 1, at least one; found {shares!r}.")
+    found: dict[int, tuple[float, ...]] = {}
+    for share in wanted:
+        count = removal_count(sites, share, within=within)
+        if count == 0:
+            raise SettingError(f"at least one head must go at every share; found a share of {share!r}.")
+        found[count] = (*found.get(count, ()), float(share))
+    return dict(sorted(found.items()))

@@ -22,7 +22,7 @@ class Footprint:
     n_bytes: int
     """Of its weights in memory."""
     seconds: float
-    """Median time of a forward pass over one batch."""
+    """Median time of a forward pass over one batch, until its answer is there."""
 
 
 def footprints(
@@ -45,8 +45,12 @@ def footprints(
     with torch.no_grad():
         for run in range(n_runs + 1):
             for model, taken in zip(models, times, strict=True):
+                # Work on a GPU is only queued by the call: what is queued before must be over when the
+                # clock starts, and what the call queued when it stops.
+                _finish(model)
                 begin = time.perf_counter()
                 forward(model, batch)
+                _finish(model)
                 if run:
                     taken.append(time.perf_counter() - begin)
     return tuple(
@@ -57,3 +61,12 @@ def footprints(
         )
         for model, taken in zip(models, times, strict=True)
     )
+
+
+def _finish(model: torch.nn.Module) -> None:
+    """Wait until the devices of a model have done what they were told."""
+    for device in {weight.device for weight in model.parameters()}:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        elif device.type == "mps":
+            torch.mps.synchronize()

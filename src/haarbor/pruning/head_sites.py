@@ -15,9 +15,10 @@ from haarbor.capturing.attention_call import AttentionCall, OnCall
 from haarbor.capturing.huggingface import recorded_attention
 from haarbor.capturing.torch_modules import recorded_modules
 from haarbor.errors import PruningError, SettingError
-from haarbor.pruning.model_batches import ModelBatch, forward, is_huggingface
+from haarbor.printable import printable
+from haarbor.pruning.model_batches import ModelBatch, forward, is_huggingface, require_network
 
-__all__ = ["HeadSite", "HeadSites", "Heads", "attention_calls", "head_sites", "is_projection"]
+__all__ = ["HeadSite", "HeadSites", "Heads", "attention_calls", "head_sites", "is_projection", "n_inputs"]
 
 Heads = Iterable[tuple[int, int]] | Iterable[int] | BoolArray
 """Pairs (layer, head), numbers of heads counted through the network, or a bool array of all heads."""
@@ -112,8 +113,14 @@ class HeadSites:
         >>> HeadSites((site, site)).mask([(1, 0)]).tolist()
         [False, False, True, False]
         """
-        array = np.asarray(heads if isinstance(heads, np.ndarray) else list(heads))
         n_heads = self.n_heads
+        wanted = "heads must be pairs (layer, head), numbers of heads, or one True or False a head"
+        if isinstance(heads, str | bytes) or not isinstance(heads, Iterable):
+            raise SettingError(f"{wanted}; found {printable(repr(heads))[:80]}. Pass a list.")
+        try:
+            array = np.asarray(heads if isinstance(heads, np.ndarray) else list(heads))
+        except ValueError as error:
+            raise SettingError(f"{wanted}; found a list of both. Pass one kind of them.") from error
         if array.dtype == np.bool_ and array.size == n_heads:
             return array.reshape(-1).copy()
         chosen: BoolArray = np.zeros(n_heads, dtype=np.bool_)
@@ -124,8 +131,7 @@ class HeadSites:
             numbers = self._numbers(array)
         if numbers.ndim != 1 or not np.issubdtype(numbers.dtype, np.integer):
             raise SettingError(
-                "heads must be pairs (layer, head), numbers of heads, or one True or False a head; found "
-                f"{array.dtype} of shape {array.shape} for {n_heads} heads."
+                f"{wanted}; found {array.dtype} of shape {array.shape} for {n_heads} heads. Pass a list."
             )
         if numbers.min() < 0 or numbers.max() >= n_heads:
             raise SettingError(f"heads must be numbers from 0 to {n_heads - 1}; found {numbers.tolist()}.")
@@ -173,6 +179,7 @@ def head_sites(model: torch.nn.Module, batch: ModelBatch) -> HeadSites:
     PruningError
         If the heads cannot be told apart at the input of a linear map; the message names the layer.
     """
+    require_network(model)
     if model.training:
         raise PruningError("the model must be in eval mode, or dropout is measured; call model.eval() first.")
     search = _Search(model)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
-from haarbor.errors import DataError, SettingError
+from haarbor.errors import DataError
+from haarbor.pruning.compensation import require_ridge
 from haarbor.pruning.head_sites import HeadSite, HeadSites
 from haarbor.pruning.layer_moments import LayerMoments
 from haarbor.pruning.output_norms import require_stream
@@ -110,8 +111,7 @@ def leftover_elimination(
     and :math:`P \leftarrow P - P_{:,h} P_{hh}^{-1} P_{h,:}`. The last head of a layer is priced at what
     is lost without it.
     """
-    if not ridge >= 0:
-        raise SettingError(f"ridge must not be negative; found {ridge}.")
+    require_ridge(ridge)
     if responses is not None and (
         responses.shape != (sites.n_heads,) or not (np.isfinite(responses) & (responses >= 0)).all()
     ):

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import DataError, SettingError
+from haarbor.printable import printable
 from haarbor.pruning.model_batches import ModelBatch, forward
 
 __all__ = ["METRICS", "Measurement", "Metric", "masked_token_loss", "measure", "metric_named"]
@@ -218,6 +219,18 @@ def _labelled(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, 
             f"a classification needs one label an answer, shape {tuple(logits.shape[:-1])}; found labels of "
             f"shape {tuple(batch.labels.shape)}. For text, take the loss of a language model."
         )
+    labels, n_classes = batch.labels, logits.shape[-1]
+    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
+        raise DataError(
+            f"labels must be whole numbers, the class of each answer; found {labels.dtype}. Convert them "
+            "first."
+        )
+    if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= n_classes):
+        wrong = int(labels.min()) if int(labels.min()) < 0 else int(labels.max())
+        raise DataError(
+            f"labels must be from 0 to {n_classes - 1}, the classes of {type(model).__name__}; found "
+            f"{wrong}. Take the model and the data of one task."
+        )
     # Answers to the tokens of a text are classified one by one.
     return _precise(logits).flatten(end_dim=-2), batch.labels.to(logits.device).flatten()
 
@@ -252,8 +265,9 @@ def metric_named(metric: str | Metric | Measure) -> Metric:
         return metric
     if callable(metric):
         return Metric(getattr(metric, "__name__", "metric"), metric)
-    if metric not in METRICS:
+    if not isinstance(metric, str) or metric not in METRICS:
         raise SettingError(
-            f"metric must be one of {', '.join(METRICS)}, a Metric or a function; found {metric!r}."
+            f"metric must be one of {', '.join(METRICS)}, a Metric or a function; found "
+            f"{printable(repr(metric))}."
         )
     return METRICS[metric]

@@ -12,9 +12,18 @@ import torch
 
 from haarbor.array_types import AnyArray, IntArray
 from haarbor.capturing.inputs import Sample
-from haarbor.errors import DataError
+from haarbor.errors import DataError, HaarborError, PruningError, SettingError
+from haarbor.printable import printable
 
-__all__ = ["ModelBatch", "forward", "is_huggingface", "model_batches", "require_disjoint"]
+__all__ = [
+    "ModelBatch",
+    "forward",
+    "is_huggingface",
+    "model_batches",
+    "require_disjoint",
+    "require_network",
+    "unchecked_forward",
+]
 
 _RUN = 48
 """Tokens that two texts must have in common, one after the other, to be compared."""
@@ -101,6 +110,11 @@ def model_batches(batches: Any) -> tuple[ModelBatch, ...]:
     """
     if isinstance(batches, torch.Tensor | np.ndarray | Mapping | Sample | ModelBatch):
         batches = [batches]
+    if isinstance(batches, str | bytes) or not isinstance(batches, Iterable):
+        raise DataError(
+            "batches must be samples, dictionaries of inputs or tensors; found "
+            f"{printable(repr(batches))[:80]}. Pass a list of them, or a single one."
+        )
     found = tuple(_batch(batch) for batch in batches)
     if not found:
         raise DataError("there must be at least one batch; found none.")
@@ -117,7 +131,7 @@ def _batch(batch: Any) -> ModelBatch:
         inputs = batch
     else:
         inputs = {"": batch}
-    tensors = {str(name): torch.as_tensor(value) for name, value in inputs.items()}
+    tensors = {str(name): _tensor(str(name), value) for name, value in inputs.items()}
     labels = tensors.pop("labels", None)
     sizes = {name: tuple(value.shape[:1]) for name, value in tensors.items()}
     if labels is not None:
@@ -127,8 +141,85 @@ def _batch(batch: Any) -> ModelBatch:
     return ModelBatch(inputs=tensors, labels=labels)
 
 
+def _tensor(name: str, value: Any) -> torch.Tensor:
+    try:
+        return torch.as_tensor(value)
+    # Whatever is no array of numbers fails in a way of its own.
+    except Exception as error:
+        what = f"the input {name!r}" if name else "a batch"
+        raise DataError(
+            f"{what} must be numbers in the shape of an array; found {printable(repr(value))[:80]}. Pass a "
+            "tensor."
+        ) from error
+
+
+def require_network(model: Any) -> None:
+    """Raise unless `model` is a network of torch."""
+    if not isinstance(model, torch.nn.Module):
+        raise SettingError(
+            f"the model must be a torch.nn.Module; found {printable(repr(model))[:80]}. Load it first, as "
+            "with haarbor.capturing.load_model(name).model."
+        )
+
+
 def forward(model: torch.nn.Module, batch: ModelBatch) -> Any:
-    """What the model answers to a batch, on the device and in the precision of its weights."""
+    """What the model answers to a batch, on the device and in the precision of its weights.
+
+    Raises
+    ------
+    DataError
+        If the model does not run on the batch, as where token ids are beyond its vocabulary.
+    PruningError
+        If there is not enough memory.
+    """
+    _require_known_tokens(model, batch)
+    try:
+        return unchecked_forward(model, batch)
+    except HaarborError:
+        raise
+    except torch.cuda.OutOfMemoryError as error:
+        raise PruningError(
+            f"there must be memory for a batch of {len(batch)} on {next(model.parameters()).device}; it ran "
+            "out. Make the batches smaller, or run on the processor."
+        ) from error
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        line = (str(error).strip().splitlines() or [""])[0]
+        shapes = {name or "input": tuple(value.shape) for name, value in batch.inputs.items()}
+        raise DataError(
+            f"{type(model).__name__} must run on the batches; it stopped with {type(error).__name__}: "
+            f"{printable(line)[:200].rstrip('.')}. Check the inputs, which are {shapes}."
+        ) from error
+
+
+def _require_known_tokens(model: torch.nn.Module, batch: ModelBatch) -> None:
+    """Raise if a token is not in the vocabulary: on a GPU that would end in an error far from here."""
+    if not is_huggingface(model) or batch.tokens is None or not batch.tokens.numel():
+        return
+    find: Any = getattr(model, "get_input_embeddings", None)
+    try:
+        n_tokens = getattr(find(), "num_embeddings", None)
+    except (AttributeError, NotImplementedError, TypeError):
+        return
+    if not isinstance(n_tokens, int):
+        return
+    least, most = int(batch.tokens.min()), int(batch.tokens.max())
+    if least < 0 or most >= n_tokens:
+        raise DataError(
+            f"token ids must be from 0 to {n_tokens - 1}, the vocabulary of {type(model).__name__}; found "
+            f"{least if least < 0 else most}. Take the tokenizer of this model."
+        )
+
+
+def unchecked_forward(model: torch.nn.Module, batch: ModelBatch) -> Any:
+    """The same, with whatever error the model itself raises."""
     weight = next(model.parameters(), torch.zeros(1))
     inputs = {
         name: value.to(weight.device, weight.dtype) if value.is_floating_point() else value.to(weight.device)

@@ -18,10 +18,17 @@ from haarbor.pruning.head_gates import removed_heads
 from haarbor.pruning.head_sites import Heads, HeadSites
 from haarbor.pruning.layer_moments import projection_bias, projection_weight
 from haarbor.pruning.metrics import logits_of
-from haarbor.pruning.model_batches import ModelBatch, forward
+from haarbor.pruning.model_batches import ModelBatch, forward, require_network, unchecked_forward
 from haarbor.pruning.smaller_attention import shrink_layer
 
-__all__ = ["largest_difference", "n_parameters", "prune_heads"]
+__all__ = [
+    "changed_projections",
+    "largest_difference",
+    "n_parameters",
+    "prune_heads",
+    "require_own_compensation",
+    "require_same",
+]
 
 _TOLERANCE = 1e-5
 
@@ -61,28 +68,42 @@ def prune_heads(
         If the layout of the network is not known, layers share their weights, a layer would lose all
         heads, or the smaller model does not compute what the masked one does.
     """
+    require_network(model)
     removed = sites.mask(heads)
     if sites.shares_weights:
         raise PruningError(
             f"the layers of {type(model).__name__} share their weights, so a head cannot go in one of them "
             "alone. Heads can still be removed by a mask."
         )
-    if compensation is not None and not np.array_equal(compensation.removed, removed):
-        raise PruningError("the compensation must be for the heads that are removed; it is for others.")
+    require_own_compensation(compensation, removed)
     smaller = copy.deepcopy(model)
     shrink(smaller, sites, removed, compensation=compensation, means=means)
+    require_same(model, sites, removed, smaller, batch, compensation=compensation, means=means)
+    return smaller
+
+
+def require_same(
+    model: torch.nn.Module,
+    sites: HeadSites,
+    removed: BoolArray,
+    pruned: torch.nn.Module,
+    batch: ModelBatch,
+    *,
+    compensation: Compensation | None = None,
+    means: Sequence[npt.ArrayLike] | None = None,
+) -> None:
+    """Raise unless a pruned network computes what the whole one does with its heads switched off."""
     masked: AbstractContextManager[None] = (
         removed_heads(model, sites, removed, means=means)
         if compensation is None
         else compensated(model, sites, compensation)
     )
-    difference = largest_difference(model, masked, smaller, batch)
+    difference = largest_difference(model, masked, pruned, batch)
     if not difference <= _TOLERANCE:
         raise PruningError(
-            f"the smaller {type(model).__name__} must compute what the masked one does; they differ by "
+            f"the pruned {type(model).__name__} must compute what the masked one does; they differ by "
             f"{difference:.1e} of the largest output. Its heads can still be removed by a mask."
         )
-    return smaller
 
 
 def shrink(
@@ -94,8 +115,28 @@ def shrink(
     means: Sequence[npt.ArrayLike] | None = None,
 ) -> None:
     """Make every layer that loses heads smaller, in place."""
+    changed = changed_projections(model, sites, removed, compensation=compensation, means=means)
+    for site, gone, projection in zip(sites.layers, sites.by_layer(removed), changed, strict=True):
+        if projection is not None:
+            shrink_layer(model, site, gone, *projection)
+
+
+def changed_projections(
+    model: torch.nn.Module,
+    sites: HeadSites,
+    removed: BoolArray,
+    *,
+    compensation: Compensation | None = None,
+    means: Sequence[npt.ArrayLike] | None = None,
+) -> list[tuple[FloatArray, FloatArray | None] | None]:
+    """Weight and bias of each layer's output projection when heads are gone; None where none is.
+
+    The columns of removed heads are still there. The bias is None where there is none.
+    """
+    found: list[tuple[FloatArray, FloatArray | None] | None] = []
     for number, (site, gone) in enumerate(zip(sites.layers, sites.by_layer(removed), strict=True)):
         if not gone.size:
+            found.append(None)
             continue
         old: Any = model.get_submodule(site.projection)
         weight, bias = projection_weight(old), projection_bias(old)
@@ -108,7 +149,14 @@ def shrink(
             for head in gone.tolist():
                 mean[site.channels(head)] = np.asarray(means[number])[site.channels(head)]
             bias, has_bias = bias + weight @ mean, True
-        shrink_layer(model, site, gone, weight, bias if has_bias else None)
+        found.append((weight, bias if has_bias else None))
+    return found
+
+
+def require_own_compensation(compensation: Compensation | None, removed: BoolArray) -> None:
+    """Raise if a compensation is for other heads than those removed."""
+    if compensation is not None and not np.array_equal(compensation.removed, removed):
+        raise PruningError("the compensation must be for the heads that are removed; it is for others.")
 
 
 def largest_difference(
@@ -119,16 +167,20 @@ def largest_difference(
         with masked:
             expected = first_tensor(forward(model, batch))
         try:
-            found = first_tensor(forward(smaller, batch))
-        except (RuntimeError, ValueError, TypeError, AttributeError) as error:
+            found = first_tensor(unchecked_forward(smaller, batch))
+        except (LookupError, RuntimeError, ValueError, TypeError, AttributeError) as error:
             raise PruningError(
-                f"{type(model).__name__} does not run with fewer heads: {str(error).splitlines()[0]}. Its "
-                "heads can still be removed by a mask."
+                f"{type(model).__name__} does not run with fewer heads: {_line(error)}. Its heads can still "
+                "be removed by a mask."
             ) from error
     if expected.shape != found.shape:
         return float("inf")
     scale = max(1.0, float(expected.abs().max()))
     return float((expected - found).abs().max()) / scale
+
+
+def _line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def first_tensor(output: Any) -> torch.Tensor:

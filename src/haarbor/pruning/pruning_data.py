@@ -13,12 +13,14 @@ import torch
 from haarbor.array_types import IntArray
 from haarbor.capturing import LoadedModel
 from haarbor.capturing.inputs import Sample, named_samples
-from haarbor.errors import DataError, PruningError
+from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.pruning.metrics import METRICS, Metric, logits_of, masked_token_loss
 from haarbor.pruning.model_batches import ModelBatch, forward, model_batches
 from haarbor.zoo import sample_images_path
 
 __all__ = ["PruningData", "pruning_data"]
+
+_METRICS = ("auto", "masked-loss", *METRICS)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -70,6 +72,10 @@ def pruning_data(
         If there is no such data, or not enough of it.
     PruningError
         If the model has no task that could be measured.
+    DataError
+        If labels do not fit the images.
+    SettingError
+        If a number or a metric is not offered.
 
     Notes
     -----
@@ -83,6 +89,11 @@ def pruning_data(
     options: dict[str, Any] = {
         "takes": loaded.takes, "tokenizer": loaded.tokenizer, "n_tokens": n_tokens, "split": split,
     }  # fmt: skip
+    for option, number in (("n_calibration", n_calibration), ("n_evaluation", n_evaluation)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise SettingError(f"{option} must be a whole number above 0; found {number!r}.")
+    if metric not in _METRICS:
+        raise SettingError(f"metric must be one of {', '.join(_METRICS)}; found {metric!r}.")
     together = n_calibration if eval_data else n_calibration + n_evaluation
     samples = named_samples(data, n_samples=together, **options)
     fitted: Sequence[Sample] = samples[:n_calibration]
@@ -138,8 +149,24 @@ def _labels(data: str, loaded: LoadedModel) -> IntArray | None:
     path = sample_images_path() if data == "zoo" else Path(data).expanduser()
     if loaded.images is None or path.suffix != ".npz" or not path.is_file():
         return None
-    with np.load(path, allow_pickle=False) as arrays:
-        return arrays["labels"].astype(np.int64) if "labels" in arrays else None
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            found = arrays.get("labels")
+    # A damaged archive fails in whichever of its readers meets the damage first.
+    except Exception as error:
+        raise DataError(
+            f"the labels in {path.name} must be an array of whole numbers; they could not be read "
+            f"({type(error).__name__}). Write the file again."
+        ) from error
+    if found is None:
+        return None
+    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
+        raise DataError(
+            f"the labels in {path.name} must be whole numbers, one an image; found {found.dtype} of shape "
+            f"{found.shape}. Write the number of each image's class."
+        )
+    labels: IntArray = found.astype(np.int64)
+    return labels
 
 
 def _batches(
@@ -150,7 +177,10 @@ def _batches(
         answer = None
         if needs_labels and labels is not None:
             if number >= labels.size:
-                raise DataError(f"there must be a class for every image; found {labels.size} classes.")
+                raise DataError(
+                    f"there must be a label for every image; found {labels.size} for {len(samples)}. Write "
+                    "one for each, or leave the labels out."
+                )
             answer = torch.as_tensor(labels[number : number + 1].copy())
         elif needs_labels:
             with torch.no_grad():

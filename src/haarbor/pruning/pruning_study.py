@@ -10,19 +10,26 @@ import numpy as np
 import torch
 
 from haarbor.array_types import BoolArray, frozen
-from haarbor.errors import PruningError, SettingError
-from haarbor.pruning.budgets import Budget
+from haarbor.errors import DataError, PruningError, SettingError
+from haarbor.pruning.budgets import Budget, reachable_shares, removal_count
 from haarbor.pruning.calibration_pass import calibration_pass
 from haarbor.pruning.compensation import compensate
 from haarbor.pruning.controls import ScoreControls, score_controls
 from haarbor.pruning.damage_curves import RANDOM, DamageCurves, damage_curves
 from haarbor.pruning.footprint import Footprint, footprints
-from haarbor.pruning.head_sites import HeadSites
-from haarbor.pruning.metrics import Measure, Metric, metric_named
-from haarbor.pruning.model_batches import ModelBatch, model_batches, require_disjoint
+from haarbor.pruning.head_gates import checked_replacement
+from haarbor.pruning.head_sites import HeadSites, head_sites
+from haarbor.pruning.masked_network import mask_heads
+from haarbor.pruning.metrics import Measure, Metric, measure, metric_named
+from haarbor.pruning.model_batches import (
+    ModelBatch,
+    model_batches,
+    require_disjoint,
+    require_network,
+)
 from haarbor.pruning.prune_heads import prune_heads
 from haarbor.pruning.recommendation import Recommendation, recommendation
-from haarbor.pruning.scores import SCORES, needed_parts, scores_named
+from haarbor.pruning.scores import SCORES, checked_names, needed_parts, scores_named
 
 __all__ = ["PruningStudy", "pruning_study", "score_names"]
 
@@ -36,13 +43,19 @@ class PruningStudy:
 
     sites: HeadSites
     budget: float
+    """Share of the heads that was asked for; `recommendation` knows how many these are."""
     curves: DamageCurves
     controls: tuple[ScoreControls, ...]
     recommendation: Recommendation
     removed: BoolArray
     """Heads to remove, by the recommended score; shape (n_heads,)."""
+    pruned: torch.nn.Module | None
+    """The network without them, with what makes up for them, as :func:`haarbor.pruning.save_pruned` takes
+    it: `smaller` where there is one, else as large as the whole one; None if there is neither."""
+    value: float
+    """The metric of `pruned` itself on all evaluation batches."""
     smaller: torch.nn.Module | None
-    """The network without them; None if its layout cannot be made smaller, see `refusal`."""
+    """The network without them and smaller; None if its layout cannot be made smaller, see `refusal`."""
     refusal: str
     """Why there is no smaller network; empty if there is one."""
     footprint: tuple[Footprint, Footprint] | None
@@ -68,13 +81,18 @@ class PruningStudy:
                 "model": model,
                 "data": data,
                 "score": self.recommendation.score,
-                "share": self.budget,
+                "budget": self.budget,
+                "share": self.recommendation.share,
+                "n_removed": self.recommendation.n_removed,
+                "n_heads": self.recommendation.n_heads,
                 "within": curves.within,
                 "replacement": curves.replacement,
             },
             "metric": curves.metric,
             "baseline": curves.baseline.value,
             "shares": curves.shares.tolist(),
+            "n_removed": curves.n_removed.tolist(),
+            "asked": [list(shares) for shares in curves.asked],
             "values": {name: curves.value(name).tolist() for name in curves.curves},
             "standard_errors": {
                 name: [float(error) if np.isfinite(error) else None for error in curves.standard_error(name)]
@@ -86,6 +104,7 @@ class PruningStudy:
             "removed": [self.sites.label(int(head)) for head in np.flatnonzero(self.removed)],
             "smaller": None if self.footprint is None else [asdict(found) for found in self.footprint],
             "refusal": self.refusal,
+            "pruned": {"value": _number(self.value), "smaller": self.smaller is not None},
         }
 
     def __repr__(self) -> str:
@@ -106,13 +125,19 @@ def score_names(text: str) -> list[str]:
     >>> score_names("leftover, random")
     ['leftover', 'random']
     """
+    if not isinstance(text, str):
+        raise SettingError(f"scores must be names with commas between them; found {text!r}. Pass a text.")
     names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if names == ["all"]:
         return [*SCORES, RANDOM]
-    scores_named(name for name in names if name != RANDOM)
+    _require_score(names)
+    return names
+
+
+def _require_score(names: Sequence[str]) -> None:
+    scores_named([name for name in names if name != RANDOM])
     if not set(names) - {RANDOM}:
         raise SettingError("there must be a score besides 'random' to prune by; found none.")
-    return names
 
 
 def pruning_study(
@@ -140,9 +165,9 @@ def pruning_study(
     scores : sequence of str
         Names in ``SCORES``; "random" for chance.
     budget : float
-        Share of heads to remove; one of `shares`.
+        Share of heads to remove; :func:`haarbor.pruning.removal_count` says how many these are.
     shares : sequence of float
-        Places of the curves.
+        Places of the curves, beside the budget; those at which no head would go are left out.
     metric : str, Metric or function, default "loss"
     within : {"network", "layer", "uniform"}, default "network"
     replacement : {"refit", "zero", "mean"}, default "refit"
@@ -156,29 +181,51 @@ def pruning_study(
     Raises
     ------
     DataError
-        If calibration and evaluation overlap.
+        If calibration and evaluation overlap, or are too few.
     PruningError
         If the heads cannot be found.
+    SettingError
+        If no head would go at this budget, or a score, a metric or a replacement is not offered.
     """
+    # All that can be wrong is asked before the work, which may take hours.
+    require_network(model)
+    names = checked_names(scores)
+    _require_score(names)
+    if replacement != "refit":
+        checked_replacement(replacement)
     fitted, measured = model_batches(calibration), model_batches(evaluation)
+    if len(fitted) < 2 or len(measured) < 4:
+        raise DataError(
+            "a study needs at least 2 batches to calibrate and 4 to measure; found "
+            f"{len(fitted)} and {len(measured)}. Cut the data into more of them."
+        )
     require_disjoint(fitted, measured)
     chosen = metric_named(metric)
+    sites = head_sites(model, chosen.shown(fitted[0]))
+    removal_count(sites, budget, within=within)
+    places = sorted({*reachable_shares(sites, shares, within=within), float(budget)})
 
     def tell(what: str) -> Callable[[int, int | None], None] | None:
         if on_progress is None:
             return None
         return lambda done, in_all: on_progress(what, done, in_all or 0)
 
-    parts = needed_parts(scores_named(name for name in scores if name != RANDOM))
+    parts = needed_parts(scores_named([name for name in names if name != RANDOM]))
     found = calibration_pass(
-        model, fitted, parts=parts, metric=chosen, on_progress=tell("scoring"), on_probing=tell("probing")
+        model,
+        fitted,
+        parts=parts,
+        metric=chosen,
+        sites=sites,
+        on_progress=tell("scoring"),
+        on_probing=tell("probing"),
     )
     curves = damage_curves(
         model,
         found,
         measured,
-        scores,
-        shares=shares,
+        names,
+        shares=places,
         metric=chosen,
         within=within,
         replacement=replacement,
@@ -190,38 +237,44 @@ def pruning_study(
         found,
         fitted,
         measured,
-        scores,
+        names,
         share=budget,
         metric=chosen,
+        within=within,
         replacement=replacement,
         on_progress=tell("controls"),
     )
     best = recommendation(curves, budget)
     removed = curves.curves[best.score].removed[0, curves.place(budget)]
-    fits = (
-        compensate(model, found.sites, removed, None, moments=found.moments)
-        if replacement == "refit"
-        else None
-    )
+    fits = compensate(model, sites, removed, None, moments=found.moments) if replacement == "refit" else None
     means = found.means if replacement == "mean" else None
-    smaller, refusal, footprint = None, "", None
+    smaller, pruned, refusal, footprint = None, None, "", None
+    # As the metric shows it to the model: a text with its hidden tokens hidden.
+    batch = chosen.shown(measured[0])
     try:
-        smaller = prune_heads(model, found.sites, removed, batch=measured[0], compensation=fits, means=means)
-        whole_size, smaller_size = footprints((model, smaller), measured[0])
-        footprint = (whole_size, smaller_size)
+        smaller = prune_heads(model, sites, removed, batch=batch, compensation=fits, means=means)
+        whole_size, smaller_size = footprints((model, smaller), batch)
+        pruned, footprint = smaller, (whole_size, smaller_size)
     except PruningError as error:
         refusal = str(error)
+    if pruned is None:
+        try:
+            pruned = mask_heads(model, sites, removed, batch=batch, compensation=fits, means=means)
+        except PruningError as error:
+            refusal = str(error)
     return PruningStudy(
-        sites=found.sites,
+        sites=sites,
         budget=budget,
         curves=curves,
         controls=controls,
         recommendation=best,
         removed=frozen(removed.copy()),
+        pruned=pruned,
+        value=float("nan") if pruned is None else measure(pruned, measured, chosen).value,
         smaller=smaller,
         refusal=refusal,
         footprint=footprint,
-        batch=measured[0],
+        batch=batch,
     )
 
 

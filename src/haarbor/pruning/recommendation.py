@@ -22,6 +22,9 @@ class Recommendation:
 
     score: str
     share: float
+    """Of the heads that go: `n_removed` over `n_heads`."""
+    n_removed: int
+    n_heads: int
     damage: float
     """On the batches it was not chosen on."""
     standard_error: float
@@ -34,8 +37,8 @@ class Recommendation:
     def sentence(self) -> str:
         """What to do, in a sentence or two."""
         advice = (
-            f"Remove {100 * self.share:g} % by '{self.score}': damage {self.damage:.4g} +- "
-            f"{self.standard_error:.2g} on batches it was not chosen on."
+            f"Remove {self.n_removed} of {self.n_heads} heads ({100 * self.share:.3g} %) by '{self.score}': "
+            f"damage {self.damage:.4g} +- {self.standard_error:.2g} on batches it was not chosen on."
         )
         if not self.n_compared:
             return f"{advice} It was not compared with any other score."
@@ -62,7 +65,7 @@ def recommendation(curves: DamageCurves, share: float) -> Recommendation:
     ----------
     curves : DamageCurves
     share : float
-        One of those measured.
+        One of those measured, as it was asked for or as it is.
 
     Returns
     -------
@@ -91,6 +94,8 @@ def recommendation(curves: DamageCurves, share: float) -> Recommendation:
     return Recommendation(
         score=best,
         share=float(curves.shares[place]),
+        n_removed=int(curves.n_removed[place]),
+        n_heads=curves.n_heads,
         damage=float(curves.damage(best, odd)[place]),
         standard_error=float(on_odd.std(ddof=1) / np.sqrt(on_odd.size)),
         equals=equals,

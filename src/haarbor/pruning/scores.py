@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen
-from haarbor.errors import DataError, SettingError
-from haarbor.pruning.calibration_pass import CalibrationPass, Part
+from haarbor.errors import DataError, HaarborError, SettingError
+from haarbor.printable import printable
+from haarbor.pruning.calibration_pass import CalibrationPass, Part, require_parts
 from haarbor.pruning.leftover import leftover_elimination
 from haarbor.pruning.output_norms import output_norms, relative_output_norms
 from haarbor.pruning.redundancy import folder_ranks, redundancy_ranks
 
-__all__ = ["SCORES", "Score", "needed_parts", "pruning_scores", "register_score", "scores_named"]
+__all__ = [
+    "SCORES",
+    "Score",
+    "checked_names",
+    "needed_parts",
+    "pruning_scores",
+    "register_score",
+    "scores_named",
+]
+
+_TAKEN = ("all", "random")
+"""Names that stand for something else where scores are asked for."""
 
 ScoreFunction = Callable[[CalibrationPass], npt.ArrayLike]
 """Gives one number a head; the lowest goes first."""
@@ -73,7 +86,7 @@ def register_score(
     Raises
     ------
     SettingError
-        If there is a score of this name.
+        If there is a score of this name, it cannot be a name, or what is needed is not offered.
 
     Examples
     --------
@@ -81,10 +94,44 @@ def register_score(
     >>> SCORES.pop("late-first").name
     'late-first'
     """
+    if not isinstance(name, str) or not name.strip() or "," in name or name in _TAKEN:
+        raise SettingError(
+            f"a score must have a name without commas that is none of {', '.join(_TAKEN)}; found "
+            f"{printable(repr(name))[:80]}. Choose another."
+        )
     if name in SCORES:
         raise SettingError(f"there is a score {name!r} already; choose another name.")
-    SCORES[name] = Score(name, meaning, function, frozenset(needs), control)
+    if not callable(function):
+        raise SettingError(
+            f"a score must be a function of the calibration pass; found {printable(repr(function))[:80]}. "
+            "Pass one that gives a number a head."
+        )
+    gathered: Any = frozenset(needs) if isinstance(needs, Iterable) and not isinstance(needs, str) else needs
+    require_parts(gathered)
+    SCORES[name] = Score(name, meaning, function, gathered, control)
     return SCORES[name]
+
+
+def checked_names(names: Any) -> list[str]:
+    """Names of scores as a list, each once.
+
+    Raises
+    ------
+    SettingError
+        If they are not some texts.
+    """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise SettingError(
+            f"scores must be a list of names; found {printable(repr(names))[:80]}. Write ['leftover', "
+            "'random']."
+        )
+    found = list(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise SettingError(
+                f"a score must be named by a text; found {printable(repr(name))[:80]}. Pass its name."
+            )
+    return list(dict.fromkeys(found))
 
 
 def scores_named(names: Iterable[str]) -> tuple[Score, ...]:
@@ -96,9 +143,11 @@ def scores_named(names: Iterable[str]) -> tuple[Score, ...]:
         If there is none of a name.
     """
     found = []
-    for name in names:
+    for name in checked_names(names):
         if name not in SCORES:
-            raise SettingError(f"a score must be one of {', '.join(sorted(SCORES))}; found {name!r}.")
+            raise SettingError(
+                f"a score must be one of {', '.join(sorted(SCORES))}; found {printable(repr(name))}."
+            )
         found.append(SCORES[name])
     return tuple(found)
 
@@ -131,7 +180,16 @@ def pruning_scores(found: CalibrationPass, names: Collection[str]) -> dict[str, 
     """
     values = {}
     for score in scores_named(names):
-        array: FloatArray = np.array(score.function(found), dtype=np.float64)
+        try:
+            array: FloatArray = np.array(score.function(found), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, HaarborError):
+                raise
+            raise DataError(
+                f"the score {score.name!r} must give one finite number a head, {found.sites.n_heads}; it "
+                f"stopped with {type(error).__name__}: {printable(str(error))[:120].rstrip('.')}. Mend its "
+                "function."
+            ) from error
         if array.shape != (found.sites.n_heads,) or not np.isfinite(array).all():
             raise DataError(
                 f"the score {score.name!r} must give one finite number a head, {found.sites.n_heads}; found "

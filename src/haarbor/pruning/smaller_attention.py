@@ -14,13 +14,22 @@ from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import PruningError
 from haarbor.pruning.compensation import kept_channels
 from haarbor.pruning.head_sites import HeadSite
+from haarbor.pruning.smaller_multihead import SmallerMultihead
 from haarbor.zoo import RelativeAttention, VisionTransformer
 
-__all__ = ["FEWER_HEADS", "JointAttention", "RepeatedHeads", "shrink_layer"]
+__all__ = [
+    "FEWER_HEADS",
+    "JointAttention",
+    "RepeatedHeads",
+    "projection_like",
+    "replace_module",
+    "shrink_layer",
+]
 
 FEWER_HEADS = (
     "the Llama family and ViT of transformers (q_proj, k_proj, v_proj, o_proj), BERT and its kin (query, "
-    "key, value), GPT-2 (c_attn), vision transformers of timm (qkv, proj) and the networks of haarbor.zoo"
+    "key, value), GPT-2 (c_attn), vision transformers of timm (qkv, proj), nn.MultiheadAttention and the "
+    "networks of haarbor.zoo"
 )
 """The layouts that can be made smaller, in words."""
 
@@ -107,7 +116,7 @@ def shrink_layer(
         )
     attention = model.get_submodule(site.attention)
     kept_heads: IntArray = np.setdiff1d(np.arange(site.n_heads), removed)
-    for layout in (_separate, _query_key_value, _gpt2, _timm, _relative, _zoo_vision):
+    for layout in (_separate, _query_key_value, _gpt2, _timm, _multihead, _relative, _zoo_vision):
         if layout(model, attention, site, kept_heads):
             break
     else:
@@ -115,33 +124,48 @@ def shrink_layer(
             f"{type(attention).__name__} ({site.attention}) cannot be made smaller: Haarbor knows how for "
             f"{FEWER_HEADS}. The heads can still be removed by a mask."
         )
-    _replace(model, site.projection, _smaller_output(model, site, removed, weight, bias))
+    projection = model.get_submodule(site.projection)
+    kept = kept_channels(site, removed)
+    replace_module(model, site.projection, projection_like(projection, weight, bias, kept))
     for name in ("num_heads", "num_attention_heads", "n_heads"):
         holder = model.get_submodule(site.attention)
         if isinstance(getattr(holder, name, None), int):
             setattr(holder, name, int(kept_heads.size))
 
 
-def _smaller_output(
-    model: nn.Module, site: HeadSite, removed: IntArray, weight: FloatArray, bias: FloatArray | None
+def projection_like(
+    old: nn.Module, weight: FloatArray, bias: FloatArray | None, kept: IntArray | None = None
 ) -> nn.Module:
-    old: Any = model.get_submodule(site.projection)
-    kept = kept_channels(site, removed)
-    matrix = torch.as_tensor(weight[:, kept].copy()).to(old.weight)
+    """Linear map of the kind of another one.
+
+    Parameters
+    ----------
+    old : nn.Linear, or the Conv1D of GPT-2
+        Whose device, precision and mode it takes.
+    weight : ndarray, shape (n_outputs, width)
+    bias : ndarray, shape (n_outputs,), or None
+    kept : ndarray of int, optional
+        Inputs that it has; all if not given.
+    """
+    untyped: Any = old
+    columns = weight if kept is None else weight[:, kept]
+    matrix = torch.as_tensor(columns.copy()).to(untyped.weight)
+    n_outputs, n_inputs = columns.shape
     if isinstance(old, nn.Linear):
-        new: Any = nn.Linear(kept.size, weight.shape[0], bias=bias is not None).to(old.weight)
+        new: Any = nn.Linear(n_inputs, n_outputs, bias=bias is not None).to(old.weight)
     else:
         # Conv1D of transformers: a linear map with its weight transposed and a bias always there.
-        new, matrix = type(old)(weight.shape[0], kept.size).to(old.weight), matrix.T.contiguous()
+        new, matrix = type(untyped)(n_outputs, n_inputs).to(untyped.weight), matrix.T.contiguous()
     with torch.no_grad():
         new.weight.copy_(matrix)
         if new.bias is not None:
-            new.bias.copy_(torch.zeros(weight.shape[0]) if bias is None else torch.as_tensor(bias.copy()))
-    new.weight.requires_grad_(old.weight.requires_grad)
+            new.bias.copy_(torch.zeros(n_outputs) if bias is None else torch.as_tensor(bias.copy()))
+    new.weight.requires_grad_(untyped.weight.requires_grad)
     return new.train(old.training)  # type: ignore[no-any-return]
 
 
-def _replace(model: nn.Module, name: str, new: nn.Module) -> None:
+def replace_module(model: nn.Module, name: str, new: nn.Module) -> None:
+    """Put a module in the place of the one of a qualified name."""
     parent, _, last = name.rpartition(".")
     setattr(model.get_submodule(parent), last, new)
 
@@ -244,6 +268,19 @@ def _timm(_model: nn.Module, attention: nn.Module, site: HeadSite, kept: IntArra
     return True
 
 
+def _multihead(model: nn.Module, attention: nn.Module, site: HeadSite, kept: IntArray) -> bool:
+    if not isinstance(attention, nn.MultiheadAttention):
+        return False
+    replace_module(model, site.attention, SmallerMultihead(attention, kept).train(attention.training))
+    # Nested tensors exist for the fast path alone, which a smaller layer does not take.
+    parts = site.attention.split(".")
+    for length in range(len(parts)):
+        around = model.get_submodule(".".join(parts[:length]))
+        if isinstance(around, nn.TransformerEncoder):
+            around.use_nested_tensor = False
+    return True
+
+
 def _relative(_model: nn.Module, attention: nn.Module, site: HeadSite, kept: IntArray) -> bool:
     if not isinstance(attention, RelativeAttention):
         return False
@@ -268,5 +305,5 @@ def _zoo_vision(model: nn.Module, attention: nn.Module, site: HeadSite, kept: In
     smaller = JointAttention(
         _fewer_outputs(untyped.query_key_value, joint), untyped.output, kept.size, site.head_width
     )
-    _replace(model, site.attention, smaller.train(attention.training))
+    replace_module(model, site.attention, smaller.train(attention.training))
     return True

@@ -1,0 +1,203 @@
+import importlib
+
+import pytest
+import torch
+
+from haarbor.errors import DataError, SettingError
+from haarbor.pruning import (
+    calibration_pass,
+    damage_curves,
+    footprints,
+    n_parameters,
+    prune_heads,
+    pruning_study,
+    score_names,
+)
+from haarbor.pruning.metrics import METRICS, measure
+from haarbor.pruning.scores import SCORES
+from tests.pruning.small_networks import batches, network
+
+# The package has functions of these names.
+footprint, curves_module, controls_module, study_module = (
+    importlib.import_module(f"haarbor.pruning.{name}")
+    for name in ("footprint", "damage_curves", "controls", "pruning_study")
+)
+CALIBRATION = batches("llama", 4, seed=11, size=1)
+EVALUATION = batches("llama", 4, seed=12, size=1)
+LOSS = METRICS["loss"]
+
+
+@pytest.mark.parametrize(("within", "n_removed"), [("network", 4), ("layer", 4), ("uniform", 6)])
+def test_scores_and_controls_remove_the_same_number_of_heads(within, n_removed, monkeypatch):
+    """A third of 3 x 4 heads in groups of two: with 'uniform' one of each group, which is half."""
+    removals = []
+    for place in (curves_module, controls_module):
+        plain = place.measured_without
+
+        def measured(model, removed, *rest, plain=plain):
+            removals.append(int(removed.sum()))
+            return plain(model, removed, *rest)
+
+        monkeypatch.setattr(place, "measured_without", measured)
+    study = pruning_study(
+        network("llama"), CALIBRATION, EVALUATION, ["norm", "gradient", "random"], budget=0.34, shares=[0.34],
+        within=within, replacement="zero", n_seeds=2,
+    )  # fmt: skip
+    assert set(removals) == {n_removed}
+    assert len(removals) >= 8
+    assert study.curves.n_removed.tolist() == [n_removed]
+    assert study.curves.shares.tolist() == [n_removed / 12]
+    assert {entry.n_removed for entry in study.controls} == {n_removed}
+    assert study.recommendation.sentence.startswith(
+        f"Remove {n_removed} of 12 heads ({100 * n_removed / 12:.3g} %) by"
+    )
+    summary = study.summary("llama", "noise")
+    assert summary["n_removed"] == [n_removed]
+    assert summary["shares"] == [n_removed / 12]
+    assert summary["asked"] == [[0.34]]
+    origin = summary["origin"]
+    assert (origin["n_removed"], origin["n_heads"], origin["budget"]) == (n_removed, 12, 0.34)
+    assert origin["share"] == n_removed / 12
+
+
+def test_shares_that_remove_nothing_are_left_out_of_a_study_and_refused_as_its_budget():
+    options = {"replacement": "zero", "within": "uniform"}
+    study = pruning_study(
+        network("llama"), CALIBRATION, EVALUATION, ["norm"], budget=0.5, shares=[0.05, 0.2, 0.5], **options
+    )
+    assert study.curves.asked == ((0.5,),)
+    with pytest.raises(SettingError, match=r"20 % of 12 heads.* is none\. Possible here: 50 % \(6\)"):
+        pruning_study(
+            network("llama"), CALIBRATION, EVALUATION, ["norm"], budget=0.2, shares=[0.5], **options
+        )
+    gathered = calibration_pass(network("llama"), CALIBRATION)
+    for shares in ([0.0], [], None, "0.5"):
+        with pytest.raises(SettingError, match="share"):
+            damage_curves(network("llama"), gathered, EVALUATION, ["norm"], shares=shares)
+
+
+def test_what_is_wrong_with_a_study_is_told_before_the_work(monkeypatch):
+    def work(*_arguments, **_options):
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr(study_module, "calibration_pass", work)
+    usual = {"budget": 0.5, "shares": [0.5]}
+    model = network("llama")
+    for wrong, error, message in (
+        ({"budget": 0.01}, SettingError, "at least one head must go"),
+        ({"budget": "half"}, SettingError, "between 0 and 1; found 'half'"),
+        ({"replacement": "magic"}, SettingError, "replacement must be"),
+        ({"metric": "bleu"}, SettingError, "metric must be one of"),
+        ({"metric": 3}, SettingError, "metric must be one of"),
+        ({"within": "block"}, SettingError, "within must be one of"),
+        ({"shares": [2.0]}, SettingError, "between 0 and 1"),
+    ):
+        with pytest.raises(error, match=message):
+            pruning_study(model, CALIBRATION, EVALUATION, ["norm"], **{**usual, **wrong})
+    for scores, message in (
+        ("norm", r"a list of names; found 'norm'\. Write"),
+        (None, "a list of names; found None"),
+        ([3], "named by a text; found 3"),
+        (["random"], "besides 'random'"),
+        (["magic"], "a score must be one of"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            pruning_study(model, CALIBRATION, EVALUATION, scores, **usual)
+    with pytest.raises(DataError, match="at least 2 batches to calibrate and 4 to measure; found 1 and 4"):
+        pruning_study(model, CALIBRATION[:1], EVALUATION, ["norm"], **usual)
+    with pytest.raises(DataError, match="found 4 and 3"):
+        pruning_study(model, CALIBRATION, EVALUATION[:3], ["norm"], **usual)
+    with pytest.raises(SettingError, match=r"must be a torch\.nn\.Module; found None"):
+        pruning_study(None, CALIBRATION, EVALUATION, ["norm"], **usual)
+
+
+@pytest.mark.parametrize("within", ["network", "layer", "uniform"])
+def test_a_study_ends_in_a_smaller_network_that_is_as_good_as_measured(within):
+    model = network("llama")
+    told = []
+    study = pruning_study(
+        model, CALIBRATION, EVALUATION, ["leftover", "gradient", "random"], budget=0.5, shares=[0.25, 0.5],
+        within=within, on_progress=lambda *step: told.append(step),
+    )  # fmt: skip
+    assert study.removed.sum() == 6
+    assert measure(study.smaller, EVALUATION, LOSS).value == pytest.approx(
+        study.curves.value(study.recommendation.score)[-1], rel=1e-5
+    )
+    assert study.value == pytest.approx(study.curves.value(study.recommendation.score)[-1], rel=1e-5)
+    assert study.pruned is study.smaller
+    assert study.footprint[0].n_parameters == n_parameters(model)
+    assert study.footprint[1].n_parameters < study.footprint[0].n_parameters
+    assert {what for what, _, _ in told} == {"scoring", "measuring", "controls"}
+    summary = study.summary("llama", "noise")
+    assert summary["origin"]["model"] == "llama"
+    assert len(summary["removed"]) == 6
+    # A quarter is no head of a group of two.
+    assert len(summary["values"]["random"]) == (1 if within == "uniform" else 2)
+    assert summary["pruned"] == {"value": study.value, "smaller": True}
+    assert {entry["name"] for entry in summary["controls"]} == {"leftover", "gradient"}
+
+
+def test_a_study_of_a_network_that_cannot_be_smaller_still_has_a_mask():
+    data = batches("opt", 4, seed=11, size=1), batches("opt", 4, seed=12, size=1)
+    study = pruning_study(network("opt"), *data, ["norm"], budget=0.5, shares=[0.5], replacement="mean")
+    assert study.smaller is None
+    assert study.footprint is None
+    assert "can still be removed by a mask" in study.refusal
+    assert study.removed.sum() == 6
+    # The network that stands for it has the metric that is told.
+    assert study.value == pytest.approx(study.curves.value("norm")[0], rel=1e-5)
+    assert measure(study.pruned, data[1], LOSS).value == study.value
+
+
+def test_a_study_refuses_data_that_overlap():
+    with pytest.raises(DataError, match="must not overlap"):
+        pruning_study(network("llama"), EVALUATION[:2], EVALUATION, ["norm"], budget=0.5, shares=[0.5])
+
+
+def test_names_of_scores():
+    assert score_names("norm,random, norm") == ["norm", "random"]
+    assert score_names("all") == [*SCORES, "random"]
+    with pytest.raises(SettingError, match="found 'magic'"):
+        score_names("norm,magic")
+    with pytest.raises(SettingError, match="besides 'random'"):
+        score_names("random")
+
+
+def test_the_footprint_of_a_smaller_network_is_smaller():
+    model, data = network("gpt2"), batches("gpt2")
+    sites = calibration_pass(model, data).sites
+    smaller = prune_heads(model, sites, [(0, 0), (1, 1)], batch=data[0])
+    whole, less = footprints((model, smaller), data[0], n_runs=2)
+    assert whole.n_bytes == 4 * n_parameters(model)
+    assert less.n_bytes == 4 * n_parameters(smaller) < whole.n_bytes
+    assert less.seconds > 0
+
+
+class _OnGpu(torch.nn.Module):
+    """Says that its weights are on a GPU."""
+
+    def parameters(self, recurse=True):
+        weight = torch.nn.Parameter(torch.zeros(3))
+        weight.__class__ = type("Elsewhere", (torch.nn.Parameter,), {"device": torch.device("cuda", 1)})
+        return iter([weight])
+
+
+def test_the_clock_waits_for_the_gpu_before_and_after_each_forward(monkeypatch):
+    events = []
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: events.append(str(device)))
+    monkeypatch.setattr(footprint, "forward", lambda _model, _batch: events.append("forward"))
+    clock = iter(range(100))
+
+    def perf_counter():
+        events.append("clock")
+        return next(clock)
+
+    monkeypatch.setattr(footprint.time, "perf_counter", perf_counter)
+    (found,) = footprints((_OnGpu(),), batches("llama")[0], n_runs=1)
+    assert events == ["cuda:1", "clock", "forward", "cuda:1", "cuda:1", "clock", "forward", "cuda:1", "clock"]
+    assert found.seconds == 1
+
+
+def test_the_clock_waits_for_nothing_on_the_processor(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: pytest.fail("there is no GPU"))
+    assert footprints((network("gpt2"),), batches("gpt2")[0], n_runs=1)[0].seconds > 0

@@ -1,0 +1,223 @@
+"""What is not as it must be, given from Python: one line that says what must hold, and never a traceback."""
+
+import numpy as np
+import pytest
+import torch
+
+import haarbor as hb
+from haarbor.errors import DataError, HaarborError, SettingError
+from haarbor.pruning import (
+    calibration_pass,
+    compensate,
+    damage_curves,
+    head_damage,
+    head_sites,
+    leftover_elimination,
+    mask_heads,
+    model_batches,
+    prune_heads,
+    pruning_scores,
+    pruning_study,
+    register_score,
+    score_names,
+)
+from haarbor.pruning.metrics import METRICS, measure
+from haarbor.pruning.scores import SCORES
+from tests.pruning.small_networks import batches, network
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return network("llama")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return batches("llama", 4, size=1)
+
+
+@pytest.fixture(scope="module")
+def found(llama, data):
+    return calibration_pass(llama, data[:2])
+
+
+def assert_one_line(refused):
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).endswith((".", "?"))
+    assert len(str(refused.value)) < 700
+
+
+@pytest.mark.parametrize("model", [None, 3, "gpt2", torch.nn.Linear])
+def test_a_model_must_be_a_network(model, data, found):
+    for call in (
+        lambda: hb.ablate(model, [(0, 0)], batches=data),
+        lambda: head_damage(model, batches=data),
+        lambda: head_sites(model, data[0]),
+        lambda: calibration_pass(model, data),
+        lambda: prune_heads(model, found.sites, [(0, 0)], batch=data[0]),
+        lambda: mask_heads(model, found.sites, [(0, 0)], batch=data[0]),
+        lambda: pruning_study(model, data, data, ["norm"], budget=0.5, shares=[]),
+    ):
+        with pytest.raises(SettingError, match=r"the model must be a torch\.nn\.Module; found") as refused:
+            call()
+        assert_one_line(refused)
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [None, 3, True, "0.1", b"x", object(), [(0, 0), 3], [(0, 0), (1,)], [None], ["0"], [(0, "1")], {"a": 1}],
+)
+def test_heads_must_be_heads(heads, llama, data, found):
+    for call in (
+        lambda: hb.ablate(llama, heads, batches=data),
+        lambda: prune_heads(llama, found.sites, heads, batch=data[0]),
+        lambda: compensate(llama, found.sites, heads, data),
+        lambda: found.sites.mask(heads),
+    ):
+        with pytest.raises(SettingError, match=r"heads must be pairs \(layer, head\), numbers") as refused:
+            call()
+        assert_one_line(refused)
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 3, "text", b"x", [None], ["text"], [{"input_ids": "text"}], [{}], []]
+)
+def test_batches_must_be_batches(wrong, llama):
+    with pytest.raises(DataError) as refused:
+        hb.ablate(llama, [(0, 0)], batches=wrong)
+    assert_one_line(refused)
+
+
+@pytest.mark.parametrize("metric", [None, 3, "bleu", [], ["loss"], {}])
+def test_a_metric_must_be_one(metric, llama, data):
+    with pytest.raises(SettingError, match=r"metric must be one of loss, .*; found") as refused:
+        hb.ablate(llama, [(0, 0)], batches=data, metric=metric)
+    assert_one_line(refused)
+
+
+@pytest.mark.parametrize("replacement", [None, 3, "magic", []])
+def test_a_replacement_must_be_one(replacement, llama, data, found):
+    for call in (
+        lambda: hb.ablate(llama, [(0, 0)], batches=data, replacement=replacement),
+        lambda: damage_curves(llama, found, data[2:], ["norm"], shares=[0.5], replacement=replacement),
+    ):
+        with pytest.raises(SettingError, match="replacement must be 'zero'"):
+            call()
+
+
+@pytest.mark.parametrize("scores", [None, 3, "norm", [None], [3], [["norm"]], ["magic"], ["norm", 2.5]])
+def test_scores_must_be_names(scores, llama, data, found):
+    for call in (
+        lambda: pruning_scores(found, scores),
+        lambda: damage_curves(llama, found, data[2:], scores, shares=[0.5]),
+    ):
+        with pytest.raises(SettingError, match="score") as refused:
+            call()
+        assert_one_line(refused)
+
+
+@pytest.mark.parametrize("text", [None, 3, ["norm"], "", ",", "random"])
+def test_names_of_scores_must_be_a_text(text):
+    with pytest.raises(SettingError, match="score"):
+        score_names(text)
+
+
+@pytest.mark.parametrize("ridge", [None, "0.1", -1.0, float("nan"), float("inf"), True])
+def test_a_ridge_must_be_a_number(ridge, llama, data, found):
+    with pytest.raises(SettingError, match="ridge must not be negative, and a finite number; found"):
+        compensate(llama, found.sites, [(0, 0)], data, ridge=ridge)
+    with pytest.raises(SettingError, match="ridge must not be negative, and a finite number; found"):
+        leftover_elimination(found.moments, found.sites, ridge=ridge)
+
+
+@pytest.mark.parametrize("n_seeds", [0, -1, None, 1.5, "5", True])
+def test_seeds_must_be_counted(n_seeds, llama, data, found):
+    with pytest.raises(SettingError, match="n_seeds must be a whole number above 0; found"):
+        damage_curves(llama, found, data[2:], ["random"], shares=[0.5], n_seeds=n_seeds)
+
+
+@pytest.mark.parametrize("parts", [None, "attention", ["magic"], [None], [["attention"]]])
+def test_parts_must_be_those_that_can_be_gathered(parts, llama, data):
+    with pytest.raises(SettingError, match="parts must be"):
+        calibration_pass(llama, data, parts=parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "needs"),
+    [
+        (None, len, ()),
+        (3, len, ()),
+        ("", len, ()),
+        ("a,b", len, ()),
+        ("random", len, ()),
+        ("all", len, ()),
+        ("mine", None, ()),
+        ("mine", "len", ()),
+        ("mine", len, ("magic",)),
+        ("mine", len, "attention"),
+        ("mine", len, None),
+    ],
+)
+def test_a_score_of_the_user_must_be_a_named_function(name, function, needs):
+    with pytest.raises(SettingError) as refused:
+        register_score(name, function, needs=needs)
+    assert_one_line(refused)
+    assert "mine" not in SCORES
+
+
+@pytest.mark.parametrize("answer", [None, "low", ["low"] * 12, [1.0], [[1.0] * 12], [float("nan")] * 12, {}])
+def test_a_score_must_give_a_number_a_head(answer, found):
+    register_score("mine", lambda _found: answer)
+    try:
+        with pytest.raises(DataError, match="'mine' must give one finite number a head, 12; ") as refused:
+            pruning_scores(found, ["mine"])
+        assert_one_line(refused)
+    finally:
+        del SCORES["mine"]
+
+
+@pytest.mark.parametrize("token", [-1, 97, 10**9])
+def test_tokens_must_be_in_the_vocabulary(token, llama):
+    ids = torch.full((2, 6), 5)
+    ids[1, 3] = token
+    with pytest.raises(DataError, match=f"from 0 to 96, .*; found {token}"):
+        hb.ablate(llama, [(0, 0)], batches={"input_ids": ids})
+
+
+def test_inputs_that_a_model_does_not_take_are_one_line(llama):
+    own = network("multihead")
+    for model, inputs in (
+        (llama, {"words": torch.zeros(1, 3)}),
+        (llama, {"input_ids": torch.zeros(1, 3)}),
+        (own, {"input_ids": torch.full((1, 4), 5000)}),
+        (network("zoo-vit"), {"pixel_values": torch.zeros(1, 3, 8, 8)}),
+    ):
+        with pytest.raises(HaarborError) as refused:
+            hb.ablate(model, [(0, 0)], batches=inputs, metric=lambda _model, _batch: 0.0)
+        assert_one_line(refused)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (torch.tensor([5, 0]), "labels must be from 0 to 4, the classes of VisionTransformer; found 5"),
+        (torch.tensor([0, -100]), "found -100"),
+        (torch.tensor([0.0, 1.0]), "whole numbers, the class of each answer; found torch.float32"),
+        (torch.tensor([True, False]), "found torch.bool"),
+        (torch.tensor([[0], [1]]), "one label an answer"),
+    ],
+)
+@pytest.mark.parametrize("metric", ["classification-loss", "accuracy"])
+def test_labels_must_be_classes_of_the_model(labels, message, metric):
+    images = torch.randn(2, 3, 16, 16)
+    (batch,) = model_batches({"pixel_values": images, "labels": labels})
+    with pytest.raises(DataError, match=message) as refused:
+        measure(network("zoo-vit"), [batch], METRICS[metric])
+    assert_one_line(refused)
+
+
+def test_labels_that_fit_are_measured():
+    (batch,) = model_batches(
+        {"pixel_values": np.zeros((2, 3, 16, 16), np.float32), "labels": np.array([0, 4])}
+    )
+    assert 0 <= measure(network("zoo-vit"), [batch], METRICS["accuracy"]).value <= 1
