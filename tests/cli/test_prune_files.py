@@ -255,7 +255,9 @@ def test_packages_that_are_missing_are_named(package, words, monkeypatch):
 
 
 def test_a_missing_matplotlib_costs_the_figure_alone(words, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "haarbor.plots", None)
+    for name in [name for name in sys.modules if name.startswith("haarbor.plots")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = haarbor(*words, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "pip install 'haarbor[report]'" in done.stderr
@@ -273,8 +275,8 @@ def test_tokens_beyond_the_vocabulary_are_one_line(tmp_path):
     [
         (np.full(8, 57), "labels must be from 0 to 9, the classes of VisionTransformer; found 57"),
         (np.full(8, -1), "found -1"),
-        (np.full(8, 0.5), "must be whole numbers, one an image; found float64"),
-        (np.array(["cat"] * 8), "must be whole numbers, one an image; found <U3"),
+        (np.full(8, 0.5), "must be whole numbers, one per image; found float64"),
+        (np.array(["cat"] * 8), "must be whole numbers, one per image; found <U3"),
         (np.zeros((8, 2), int), r"shape \(8, 2\)"),
         (np.zeros(3, int), "a label for every image; found 3 for 4"),
         (np.array([None] * 8), "could not be read"),

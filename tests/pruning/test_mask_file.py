@@ -48,7 +48,7 @@ def test_the_mask_of_another_network_is_refused(tmp_path):
 )
 def test_what_is_not_one_true_or_false_a_head_is_not_written(removed, tmp_path):
     """A text would be true, whatever it says; numbers could be meant as numbers of heads."""
-    with pytest.raises(SettingError, match=r"one True or False a head, shape \(12,\); found") as refused:
+    with pytest.raises(SettingError, match=r"one True or False per head, shape \(12,\); found") as refused:
         write_mask(tmp_path / "mask.json", SITES, removed)
     assert "\n" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []

@@ -52,6 +52,7 @@ def test_what_fails_leaves_what_was_there(earlier, tmp_path):
         written(tmp_path / "model", "one")
     for error, expected in (
         (OSError(28, "No space left on device"), StoreError),
+        (Exception("No space left on device (os error 28)"), StoreError),  # as tokenizers say it
         (KeyboardInterrupt(), KeyboardInterrupt),
         (ValueError("a bug"), ValueError),
     ):

@@ -118,8 +118,9 @@ class PrunedFiles:
     def _write_figure(self, study: PruningStudy, loaded: LoadedModel) -> None:
         try:
             from haarbor.plots import damage_figure, save_figure
-        except ImportError:
-            typer.echo("no figure: it needs matplotlib. Install it: pip install 'haarbor[report]'.", err=True)
+        except SettingError as error:
+            # Without matplotlib there is no figure, and all the rest.
+            typer.echo(str(error), err=True)
             return
         best = study.recommendation
         title = f"{loaded.name}: {best.n_removed} of {best.n_heads} heads removed ({100 * best.share:.3g} %)"

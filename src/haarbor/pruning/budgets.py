@@ -50,7 +50,7 @@ def removal(
     SettingError
         If the share is not between 0 and 1, `within` is not offered, or no head would go.
     ShapeError, DataError
-        If there is not one finite score a head.
+        If there is not one finite score per head.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def removal_of_count(
     SettingError
         If the structure does not allow this number; see :func:`possible_counts`.
     ShapeError, DataError
-        If there is not one finite score a head.
+        If there is not one finite score per head.
     """
     values = _checked_scores(scores, sites)
     _require_budget(within)
@@ -214,20 +214,26 @@ def _advice(sites: HeadSites, within: Budget) -> str:
 
 def _checked_share(share: Any) -> float:
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= float(share) <= 1:
-        raise SettingError(f"the share of heads to remove must be between 0 and 1; found {share!r}.")
+        raise SettingError(
+            f"the share of heads to remove must be between 0 and 1; found {share!r}. Pass one such as 0.3."
+        )
     return float(share)
 
 
 def _require_budget(within: Any) -> None:
     if within not in get_args(Budget):
-        raise SettingError(f"within must be one of {', '.join(get_args(Budget))}; found {within!r}.")
+        raise SettingError(
+            f"within must be one of {', '.join(get_args(Budget))}; found {within!r}. Choose one."
+        )
 
 
 def _checked_scores(scores: npt.ArrayLike, sites: HeadSites) -> FloatArray:
     try:
         values: FloatArray = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"scores must be numbers, one a head; found {type(scores).__name__}.") from error
+        raise DataError(
+            f"scores must be numbers, one per head; found {type(scores).__name__}. Pass an array."
+        ) from error
     if values.shape != (sites.n_heads,):
         raise ShapeError(f"there must be one score a head, shape ({sites.n_heads},); found {values.shape}.")
     if np.isnan(values).any():

@@ -301,7 +301,9 @@ def _layer_fit(
 def require_ridge(ridge: Any) -> None:
     """Raise unless this is a number that a ridge can have."""
     if isinstance(ridge, bool) or not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
-        raise SettingError(f"ridge must not be negative, and a finite number; found {ridge!r}.")
+        raise SettingError(
+            f"ridge must not be negative, and a finite number; found {ridge!r}. Pass one such as 0.1."
+        )
 
 
 def ridge_strength(covariance: FloatArray, ridge: float) -> float:

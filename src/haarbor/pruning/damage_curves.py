@@ -217,7 +217,7 @@ def damage_curves(
     if replacement != "refit":
         checked_replacement(replacement)
     if isinstance(n_seeds, bool) or not isinstance(n_seeds, int) or n_seeds < 1:
-        raise SettingError(f"n_seeds must be a whole number above 0; found {n_seeds!r}.")
+        raise SettingError(f"n_seeds must be a whole number above 0; found {n_seeds!r}. Pass 5.")
     wanted = checked_names(scores)
     asked = _asked_by_count(found.sites, shares, within)
     batches = model_batches(evaluation)
@@ -266,11 +266,15 @@ def _asked_by_count(sites: HeadSites, shares: Any, within: Budget) -> dict[int, 
     """Shares by the number of heads they come to, from few to many."""
     wanted = list(shares) if isinstance(shares, Iterable) and not isinstance(shares, str) else []
     if not wanted:
-        raise SettingError(f"shares must be numbers between 0 and 1, at least one; found {shares!r}.")
+        raise SettingError(
+            f"shares must be numbers between 0 and 1, at least one; found {shares!r}. Pass [0.3]."
+        )
     found: dict[int, tuple[float, ...]] = {}
     for share in wanted:
         count = removal_count(sites, share, within=within)
         if count == 0:
-            raise SettingError(f"at least one head must go at every share; found a share of {share!r}.")
+            raise SettingError(
+                f"at least one head must go at every share; found a share of {share!r}. Leave it out."
+            )
         found[count] = (*found.get(count, ()), float(share))
     return dict(sorted(found.items()))

@@ -114,7 +114,7 @@ class HeadSites:
         [False, False, True, False]
         """
         n_heads = self.n_heads
-        wanted = "heads must be pairs (layer, head), numbers of heads, or one True or False a head"
+        wanted = "heads must be pairs (layer, head), numbers of heads, or one True or False per head"
         if isinstance(heads, str | bytes) or not isinstance(heads, Iterable):
             raise SettingError(f"{wanted}; found {printable(repr(heads))[:80]}. Pass a list.")
         try:

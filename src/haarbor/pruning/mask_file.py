@@ -46,7 +46,7 @@ def write_mask(
     Raises
     ------
     SettingError
-        If `removed` is not one True or False a head, or `origin` holds values that JSON has no form for.
+        If `removed` is not one True or False per head, or `origin` holds values that JSON has no form for.
     StoreError
         If the file cannot be written.
     """
@@ -54,7 +54,7 @@ def write_mask(
     # Texts would all be true, and numbers could be meant as numbers of heads.
     if array.dtype != np.bool_ or array.shape != (sites.n_heads,):
         raise SettingError(
-            f"a mask must be one True or False a head, shape ({sites.n_heads},); found {array.dtype} of "
+            f"a mask must be one True or False per head, shape ({sites.n_heads},); found {array.dtype} of "
             f"shape {array.shape}. Take HeadSites.mask to make one of names or numbers of heads."
         )
     pairs = np.stack([sites.layer_of_head[array], sites.head_in_layer[array]], axis=1)

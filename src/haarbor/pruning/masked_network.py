@@ -72,7 +72,7 @@ def mask_heads(
         On which the copy is compared with the masked model.
     compensation : Compensation, optional
         Refitted projections for the same heads.
-    means : sequence of array_like, one (width,) a layer, optional
+    means : sequence of array_like, one (width,) per layer, optional
         Mean outputs of the heads, folded into the bias in place of the removed ones.
 
     Returns
@@ -114,7 +114,7 @@ def replace_projections(
     ----------
     model : torch.nn.Module
     sites : HeadSites
-    changed : sequence of (weight, bias) or None, one a layer
+    changed : sequence of (weight, bias) or None, one per layer
         Weights of shape (n_outputs, width); None where a layer keeps what it has.
     """
     by_projection: dict[str, list[int]] = {}

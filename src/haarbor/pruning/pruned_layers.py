@@ -26,7 +26,7 @@ class PrunedLayers:
 
     sites: HeadSites
     removed: tuple[IntArray, ...]
-    """Numbers of the heads that are gone, one array a layer."""
+    """Numbers of the heads that are gone, one array per layer."""
     biases: tuple[bool, ...]
     """Whether the output projection of each layer has a bias."""
     smaller: tuple[bool, ...]

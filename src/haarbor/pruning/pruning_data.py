@@ -91,9 +91,11 @@ def pruning_data(
     }  # fmt: skip
     for option, number in (("n_calibration", n_calibration), ("n_evaluation", n_evaluation)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise SettingError(f"{option} must be a whole number above 0; found {number!r}.")
+            raise SettingError(
+                f"{option} must be a whole number above 0; found {number!r}. Pass one such as 16."
+            )
     if metric not in _METRICS:
-        raise SettingError(f"metric must be one of {', '.join(_METRICS)}; found {metric!r}.")
+        raise SettingError(f"metric must be one of {', '.join(_METRICS)}; found {metric!r}. Choose one.")
     together = n_calibration if eval_data else n_calibration + n_evaluation
     samples = named_samples(data, n_samples=together, **options)
     fitted: Sequence[Sample] = samples[:n_calibration]
@@ -162,7 +164,7 @@ def _labels(data: str, loaded: LoadedModel) -> IntArray | None:
         return None
     if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
         raise DataError(
-            f"the labels in {path.name} must be whole numbers, one an image; found {found.dtype} of shape "
+            f"the labels in {path.name} must be whole numbers, one per image; found {found.dtype} of shape "
             f"{found.shape}. Write the number of each image's class."
         )
     labels: IntArray = found.astype(np.int64)

@@ -104,7 +104,7 @@ def register_score(
     if not callable(function):
         raise SettingError(
             f"a score must be a function of the calibration pass; found {printable(repr(function))[:80]}. "
-            "Pass one that gives a number a head."
+            "Pass one that gives a number per head."
         )
     gathered: Any = frozenset(needs) if isinstance(needs, Iterable) and not isinstance(needs, str) else needs
     require_parts(gathered)

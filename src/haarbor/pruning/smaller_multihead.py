@@ -134,7 +134,7 @@ class SmallerMultihead(nn.Module):
     ) -> torch.Tensor | None:
         """Both masks as one that is added to the scores, shape (batch, head, query, key) or less."""
         if attn_mask is not None and attn_mask.dim() == 3:
-            # One mask a head: those of the heads that are gone are left out.
+            # One mask per head: those of the heads that are gone are left out.
             attn_mask = attn_mask.view(query.shape[0], self.whole_heads, *attn_mask.shape[1:])[:, self.kept]
         if padding is not None:
             padding = padding[:, None, None, :]

@@ -165,8 +165,8 @@ def _failures(asked: str) -> Iterator[None]:
         failure.errno = error.errno
         raise failure from error
     except Exception as error:
-        # Errors of the disk inside safetensors, which has a type of its own for them.
-        if type(error).__name__ != "SafetensorError":
+        # Errors of the disk inside safetensors and tokenizers, which have a type of their own, or none.
+        if type(error) is not Exception and type(error).__name__ != "SafetensorError":
             raise
         line = (str(error).strip().splitlines() or ["unknown"])[0]
         raise StoreError(
