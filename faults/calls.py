@@ -31,9 +31,9 @@ __all__ = ["KIND"]
 # Functions that run a network or write a run take a thousand times longer than the others.
 _SLOW = {
     "ablate": 40, "capture": 40, "load_pruned": 20, "import_arrays": 60, "create_run": 60, "open_run": 40,
-    "Run": 60, "run results": 60, "results file": 60, "consensus": 120, "organize": 250,
+    "Run": 60, "run results": 60, "results file": 60, "consensus": 90, "organize": 180,
 }  # fmt: skip
-_SHORT, _LONG = 120, 20
+_SHORT, _LONG = 90, 26
 _NUMBERS = itertools.count()
 
 

@@ -90,6 +90,10 @@ def head_entropy(rng: Rng) -> Call:
         f = X[:, :, head]
         coefficients = haar_coefficients(f, dict(enumerate(listed)))
         expected = haar_entropy(f, coefficients, listed, min(given["k"], f.size), given["p"])
+        order = rng.permutation(X.shape[2])
+        shuffled = hb.head_entropy(**{**given, "X": given["X"][:, :, order]})
+        if not np.allclose(shuffled.raw, answer.raw[order], rtol=1e-6):
+            return "the heads in another order have other entropies"
         return _first_other({name: getattr(answer, name)[head] for name in _FIELDS}, expected, X)
 
     arguments = _arguments(rng)

@@ -68,18 +68,18 @@
     };
   }
 
-  function lead({ batch, correlations }) {
-    const known = Object.entries(correlations).filter(([, value]) => value !== null);
-    const [strongest] = known.sort(([, a], [, b]) => Math.abs(b) - Math.abs(a));
+  /** What the figures are, and what invariance goes most with, in two sentences. */
+  function leadWords({ batch, correlations }) {
     const about =
       `On batch ${batch}, each head on trees of its own. ` +
       "1 is all of the softmax, 0 no better than a uniform head.";
-    if (!strongest) {
-      return about;
+    const known = Object.entries(correlations).filter(([, value]) => value !== null);
+    if (!known.length) {
+      return [about];
     }
-    const [name, correlation] = strongest;
-    const number = Haarbor.number(correlation, 2);
-    return `${about} Invariance goes most with the ${name} (rank correlation ${number}).`;
+    const [[name, value]] = known.sort(([, one], [, two]) => Math.abs(two) - Math.abs(one));
+    const correlation = Haarbor.number(value, 2);
+    return [about, ` Invariance goes most with the ${name} (rank correlation ${correlation}).`];
   }
 
   function draw(run, side, found) {
@@ -123,7 +123,7 @@
       formsNode,
     );
     side.append(
-      el("p", { class: "lead" }, lead(found)),
+      el("p", { class: "lead" }, leadWords(found)),
       el("div", { class: "two" }, headsFigure, formsFigure),
     );
   }

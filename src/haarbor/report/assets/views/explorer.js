@@ -79,9 +79,10 @@
     const portrait = el("div", { class: "portrait" });
     const go = (by) => run.choose((state.get("chosen") + by + run.nHeads) % run.nHeads);
     state.on(["chosen", "score", "place", "palette"], ({ chosen, score }) => {
-      const group = data.head_groups ? data.head_groups[run.numberInLayer(chosen)] : null;
-      const words = run.headWords(chosen) + (group === null ? "" : `, key-value head ${group}`);
-      title.replaceChildren(`Head ${run.names[chosen]} `, el("span", { class: "pale" }, words));
+      const groups = data.head_groups;
+      const group = groups ? `, key-value head ${groups[run.numberInLayer(chosen)]}` : null;
+      const words = el("span", { class: "pale" }, run.headWords(chosen), group);
+      title.replaceChildren(`Head ${run.names[chosen]} `, words);
       portrait.replaceChildren(Haarbor.thumbnail(run, chosen, 72));
       facts.replaceChildren(...data.scores.map((other) => fact(other, chosen, other.name === score)));
     });
