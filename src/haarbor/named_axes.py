@@ -57,11 +57,14 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
     if axes is None:
         if n_axes not in _USUAL_AXES:
             raise ShapeError(
-                f"a tensor of {n_axes} axes has no usual axis names; pass axes=(...) with {n_axes} names."
+                f"a tensor of {n_axes} axes has no usual axis names. Pass axes=(...) with {n_axes} names."
             )
         return _USUAL_AXES[n_axes]
     if isinstance(axes, str):
-        raise ShapeError(f"axes must be a sequence of names; found the single text {axes!r}.")
+        raise ShapeError(
+            f"axes must be a sequence of names; found the single text {axes!r}."
+            " Pass a tuple of names, one for each axis."
+        )
     given: object = axes
     is_row = given.ndim == 1 if isinstance(given, np.ndarray) else isinstance(given, Sequence)
     if not is_row:

@@ -51,7 +51,9 @@ class CoherenceControls:
     def ratios(self, control: Control) -> FloatArray:
         """How many times the organised l1 norm a control has, one entry a seed; above 1 it is worse."""
         if control not in CONTROLS:
-            raise SettingError(f"control must be one of {', '.join(CONTROLS)}; found {control!r}.")
+            raise SettingError(
+                f"control must be one of {', '.join(CONTROLS)}; found {control!r}. Name one of them."
+            )
         found: FloatArray = getattr(self, control) / self.organised
         return found
 

@@ -35,7 +35,9 @@ def halved_tree(n_items: int) -> PartitionTree:
     [[0, 0, 0], [0, 0, 1], [0, 1, 2]]
     """
     if n_items < 1:
-        raise SettingError(f"n_items must be at least 1; found {n_items}.")
+        raise SettingError(
+            f"n_items must be at least 1; found {n_items}. Pass the number of items of the axis."
+        )
     item = np.arange(n_items)
     depth = int(n_items - 1).bit_length()
     # Half of floor(2 x) is floor(x): every level splits the one above.

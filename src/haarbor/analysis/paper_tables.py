@@ -66,7 +66,9 @@ def require_results(results: object) -> None:
             "Pass [haarbor.analysis.paper_results(run)]."
         )
     if not listed:
-        raise SettingError("tables need the results of at least one network; found none.")
+        raise SettingError(
+            "tables need the results of at least one network; found none. Pass what paper_results gave."
+        )
 
 
 def distinct_names(results: Sequence[PaperResults]) -> list[PaperResults]:

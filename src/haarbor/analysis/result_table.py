@@ -31,6 +31,7 @@ class ResultTable:
             if len(row) != len(self.columns):
                 raise ShapeError(
                     f"every row must have {len(self.columns)} cells; row {number} has {len(row)}."
+                    " Fill the row, with None where there is nothing."
                 )
 
     def csv_text(self) -> str:

@@ -73,6 +73,7 @@ def telling_heads(gain: npt.ArrayLike, n_shown: int = 3) -> tuple[int, ...]:
     if n_shown < 1 or values.ndim != 1 or not values.size:
         raise SettingError(
             f"at least one head must be shown, of at least one; found {n_shown} of shape {values.shape}."
+            " Pass one gain per head, and n_shown from 1."
         )
     stretches = np.array_split(np.arange(values.size), min(n_shown, values.size))
     return tuple(int(heads[np.argmax(values[heads])]) for heads in stretches)

@@ -62,7 +62,7 @@ def valid_tokens(tensor: npt.ArrayLike, mask: npt.ArrayLike) -> ValidTokens:
     seen: BoolArray = np.asarray(mask, dtype=bool)
     queries, keys = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
     if not queries.size:
-        raise DataError("a batch needs at least one valid entry; every entry is masked.")
+        raise DataError("a batch needs at least one valid entry; every entry is masked. Look at its mask.")
     array: AnyArray = np.asarray(tensor)
     if queries.size < seen.shape[0] or keys.size < seen.shape[1]:
         array = array[np.ix_(queries, keys)]

@@ -151,7 +151,7 @@ def _require_options(
             + ("Pass its .model." if inner else "Load one with haarbor.capturing.load_model(name).model.")
         )
     if model.training:
-        raise CaptureError("the model must be in eval mode, or dropout is recorded; call model.eval() first.")
+        raise CaptureError("the model must be in eval mode, or dropout is recorded. Call model.eval() first.")
     if (
         isinstance(content, str)
         or not isinstance(content, Sequence)
@@ -177,10 +177,16 @@ def _require_options(
             "where it came from."
         )
     if settings is not None and not isinstance(settings, Mapping):
-        raise SettingError(f"settings must be a mapping of names to JSON values; found {settings!r:.60}.")
+        raise SettingError(
+            f"settings must be a mapping of names to JSON values; found {settings!r:.60}."
+            " Pass a dict, or leave it out."
+        )
     for function in functions:
         if function is not None and not callable(function):
-            raise SettingError(f"on_progress and on_plan must be functions; found {function!r:.60}.")
+            raise SettingError(
+                f"on_progress and on_plan must be functions; found {function!r:.60}."
+                " Pass functions, or leave them out."
+            )
 
 
 def _forward(model: torch.nn.Module, sample: Sample) -> Any:

@@ -34,6 +34,7 @@ class ObservedLayers:
             raise CaptureError(
                 f"layer {name} attends within {call.query.shape[0]} groups of tokens at once, such as "
                 "windows; Haarbor records layers that attend over the whole sample."
+                " Choose a model without windows, or pass arrays of your own to haarbor.store.import_arrays."
             )
         stream = stream_of(name, module, self._model)
         shape = (call.n_heads, call.n_queries, call.n_keys)

@@ -28,6 +28,7 @@ def require_batch(run: Run, batch: int) -> None:
         shown = ", ".join(map(str, there[:10])) + (", ..." if len(there) > 10 else "")
         raise SettingError(
             f"batch must be a complete one, {shown or 'of which there is none'}; found {batch}."
+            " Name one of these."
         )
 
 
@@ -48,6 +49,7 @@ def require_heads(run: Run, stream: str | None, heads: Sequence[str]) -> list[in
     if not places or len(set(places)) < len(places):
         raise SettingError(
             f"--heads must be different ones, at least one; found {', '.join(heads) or 'none'}."
+            " Write them as layer.head, with commas between them."
         )
     return places
 
@@ -57,9 +59,12 @@ def require_parts(run: Run, content: str | None, stream: str | None) -> None:
     if content is not None and content not in run.contents:
         raise SettingError(
             f"content must be one that the run holds, {' or '.join(run.contents)}; found {content!r}."
+            " Name one of these, or capture again with the other."
         )
     if stream is not None and stream not in run.streams:
-        raise SettingError(f"stream must be one of {', '.join(run.streams)}; found {stream!r}.")
+        raise SettingError(
+            f"stream must be one of {', '.join(run.streams)}; found {stream!r}. Name one of these."
+        )
 
 
 def require_writable(run: Run) -> None:

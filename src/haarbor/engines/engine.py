@@ -91,7 +91,7 @@ def engine_named(engine: str | L1Engine) -> L1Engine:
         return CpuEngine()
     if engine == "gpu":
         raise EngineError(
-            "engine='gpu' is not part of this version of Haarbor; use engine='cpu', or pass an "
+            "engine='gpu' is not part of this version of Haarbor. Use engine='cpu', or pass an "
             "object with an l1_sums method of your own."
         )
     raise SettingError(

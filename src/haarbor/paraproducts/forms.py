@@ -78,6 +78,7 @@ class Paraproduct:
             raise SettingError(
                 "the decay of Haar coefficients is measured on two axes without a mask; found "
                 f"{len(self.axes)} axes{'' if self.mask.all() else ' and a mask'}."
+                " Ask for it on a whole matrix."
             )
         magnitude = float(np.abs(self.value).max())
         row_tree, column_tree = self.trees

@@ -66,7 +66,7 @@ def tensor_paraproduct(
     if not 1 <= len(names) <= 3:
         raise SettingError(f"a paraproduct is of one to three axes; found {names}. Take a slice.")
     if isinstance(nonlinearity, str) and nonlinearity == "softmax":
-        raise SettingError("the softmax is of matrices, row by row; use paraproduct on one head.")
+        raise SettingError("the softmax is of matrices, row by row. Use paraproduct on one head.")
     missing = [name for name in names if name not in trees]
     if missing:
         raise SettingError(

@@ -11,7 +11,7 @@ except ImportError:
     from haarbor.errors import SettingError
 
     raise SettingError(
-        "figures need the matplotlib package, which is not installed; pip install 'haarbor[report]'."
+        "figures need the matplotlib package, which is not installed. Run pip install 'haarbor[report]'."
     ) from None
 
 from haarbor.plots.affinity_figure import affinity_figure

@@ -74,7 +74,9 @@ def coefficients_figure(
     expanded = tuple(axis for axis in names if axis != "head")
     missing = [axis for axis in expanded if axis not in trees]
     if missing:
-        raise TreeError(f"trees must hold one for each of {expanded}; missing {missing}.")
+        raise TreeError(
+            f"trees must hold one for each of {expanded}; missing {missing}. Add the missing ones."
+        )
     n_heads = array.shape[names.index("head")] if "head" in names else 1
     layers = checked_head_layers(head_layers, n_heads)
     chosen = _checked_heads(heads, n_heads)
@@ -100,9 +102,14 @@ def coefficients_figure(
 def _checked_heads(heads: Sequence[int], n_heads: int) -> IntArray:
     chosen: AnyArray = np.atleast_1d(np.asarray(heads))
     if chosen.ndim != 1 or not chosen.size or chosen.dtype.kind not in "iu":
-        raise SettingError(f"heads must be whole numbers, at least one; found {heads!r}.")
+        raise SettingError(
+            f"heads must be whole numbers, at least one; found {heads!r}. Pass a list of them."
+        )
     if chosen.min() < 0 or chosen.max() >= n_heads:
-        raise SettingError(f"heads must lie in 0..{n_heads - 1}; found {chosen.tolist()}.")
+        raise SettingError(
+            f"heads must lie in 0..{n_heads - 1}; found {chosen.tolist()}."
+            " Heads are counted through all layers, from 0."
+        )
     return chosen
 
 

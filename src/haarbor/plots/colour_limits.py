@@ -56,7 +56,10 @@ def robust_norm(
             )
         present = present[present > 0]
     if not present.size:
-        raise DataError("there must be an entry to show; every entry is masked, NaN or zero.")
+        raise DataError(
+            "there must be an entry to show; every entry is masked, NaN or zero."
+            " Look at the mask and the values."
+        )
     low, high = np.quantile(present, quantiles)
     if low == high:
         low, high = present.min(), present.max()

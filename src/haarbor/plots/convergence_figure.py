@@ -40,6 +40,7 @@ def convergence_figure(convergence: Convergence, *, title: str | None = None) ->
     if not isinstance(convergence, Convergence):
         raise SettingError(
             f"convergence must come from organization.convergence(X); found {type(convergence).__name__}."
+            " Call it with the tensor that was organised."
         )
     figure = blank_figure(PAGE_WIDTH * 0.86, 2.4)
     changes, coherence = figure.subplots(1, 2)

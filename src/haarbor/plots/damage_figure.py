@@ -47,7 +47,7 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
         If there is no curve.
     """
     if not curves.curves:
-        raise SettingError("there must be a curve to draw; found none.")
+        raise SettingError("there must be a curve to draw; found none. Name at least one score.")
     figure = blank_figure(PAGE_WIDTH, 3.4)
     axes = figure.subplots()
     axes.grid(axis="y")

@@ -59,10 +59,13 @@ def entropy_values(entropies: HeadEntropy | Sequence[HeadEntropy], measure: Meas
         )
     batches = list(listed)
     if not batches:
-        raise SettingError("entropies must hold at least one batch; found none.")
+        raise SettingError("entropies must hold at least one batch; found none. Pass what head_entropy gave.")
     counts = {len(batch) for batch in batches}
     if len(counts) > 1:
-        raise ShapeError(f"all batches must have the same heads; found {sorted(counts)} heads.")
+        raise ShapeError(
+            f"all batches must have the same heads; found {sorted(counts)} heads."
+            " Pass batches of one network."
+        )
     ways = {(batch.k, batch.p) for batch in batches}
     if len(ways) > 1:
         raise SettingError(

@@ -88,6 +88,7 @@ def checked_head_layers(head_layers: npt.ArrayLike | None, n_heads: int) -> Head
     if layers.dtype.kind not in "iu" or (layers < 0).any():
         raise ShapeError(
             f"head_layers must hold whole numbers from 0; found dtype {layers.dtype}, least {layers.min()}."
+            " Pass the number of the layer of each head."
         )
     numbers, ranks = np.unique(layers, return_inverse=True)
     places = np.zeros(n_heads, dtype=np.int64)

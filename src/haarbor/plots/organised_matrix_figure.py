@@ -131,7 +131,10 @@ def organised_matrix_figure(
 def _matrix_axes(organization: Organization) -> tuple[str, str]:
     names = [axis for axis in organization.axes if axis != "head"]
     if len(names) != 2:
-        raise ShapeError(f"a matrix needs two axes besides 'head'; the organisation has {organization.axes}.")
+        raise ShapeError(
+            f"a matrix needs two axes besides 'head'; the organisation has {organization.axes}."
+            " Pass the organisation of queries, keys and heads, or of a matrix."
+        )
     if set(names) == {"query", "key"}:
         return "query", "key"
     return names[0], names[1]
@@ -146,12 +149,16 @@ def _shown_matrix(
     if tensor.shape != organization.shape:
         raise ShapeError(
             f"the tensor must have the organised shape {organization.shape}; found {tensor.shape}."
+            " Pass the tensor that was organised."
         )
     if tensor.dtype.kind not in "fiub":
-        raise ShapeError(f"the tensor must hold real numbers; found dtype {tensor.dtype}.")
+        raise ShapeError(f"the tensor must hold real numbers; found dtype {tensor.dtype}. Convert it first.")
     n_heads = tensor.shape[axes.index("head")] if "head" in axes else 1
     if isinstance(head, bool) or not isinstance(head, int | np.integer) or not 0 <= head < n_heads:
-        raise SettingError(f"head must be a whole number in 0..{n_heads - 1}; found {head!r}.")
+        raise SettingError(
+            f"head must be a whole number in 0..{n_heads - 1}; found {head!r}."
+            " Heads are counted through all layers, from 0."
+        )
     kept = tuple(axis for axis in axes if axis != "head")
 
     def of_head(array: AnyArray) -> AnyArray:

@@ -48,6 +48,7 @@ def stability_figure(
     if not isinstance(stability, RankingStability):
         raise SettingError(
             f"stability must come from haarbor.ranking_stability; found {type(stability).__name__}."
+            " Call it with the entropies of several batches."
         )
     n_heads = stability.top_counts.size
     layers = checked_head_layers(head_layers, n_heads)

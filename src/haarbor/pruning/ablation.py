@@ -255,7 +255,10 @@ class _Harness:
             if replacement == "mean":
                 self.means = [layer.mean for layer in layer_moments(model, self.sites, fitted)]
         elif replacement == "mean":
-            raise SettingError("replacement='mean' needs calibration batches for the means; found none.")
+            raise SettingError(
+                "replacement='mean' needs calibration batches for the means; found none."
+                " Pass some, or use replacement='zero'."
+            )
 
     def measured(self, removed: BoolArray | None) -> Measurement:
         if removed is None:

@@ -235,10 +235,14 @@ def _checked_scores(scores: npt.ArrayLike, sites: HeadSites) -> FloatArray:
             f"scores must be numbers, one per head; found {type(scores).__name__}. Pass an array."
         ) from error
     if values.shape != (sites.n_heads,):
-        raise ShapeError(f"there must be one score a head, shape ({sites.n_heads},); found {values.shape}.")
+        raise ShapeError(
+            f"there must be one score a head, shape ({sites.n_heads},); found {values.shape}."
+            " Pass one number for each head, counted through all layers."
+        )
     if np.isnan(values).any():
         raise DataError(
             f"scores must be numbers; that of head {sites.label(int(np.argmax(np.isnan(values))))} is not."
+            " Leave out scores that have no value for it."
         )
     return values
 

@@ -242,7 +242,7 @@ def _gate_gradient(model: torch.nn.Module, sites: HeadSites, batch: ModelBatch, 
             total, count = metric.graded_total(model, batch)
             if not total.requires_grad:
                 raise PruningError(
-                    f"the metric {metric.name!r} has no gradient; take scores that need none, or give a loss."
+                    f"the metric {metric.name!r} has no gradient. Take scores that need none, or give a loss."
                 )
             found = torch.autograd.grad(total / count, gates)
     finally:

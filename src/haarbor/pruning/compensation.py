@@ -185,7 +185,7 @@ def compensate(
     elif method == "sequential":
         fits = _sequential_fits(model, sites, gone, _joined(model_batches(calibration)), ridge)
     else:
-        raise SettingError(f"method must be 'parallel' or 'sequential'; found {method!r}.")
+        raise SettingError(f"method must be 'parallel' or 'sequential'; found {method!r}. Pass one of them.")
     return Compensation(removed=frozen(removed), fits=fits, method=method, ridge=float(ridge))
 
 
@@ -203,6 +203,7 @@ def compensated(model: torch.nn.Module, sites: HeadSites, compensation: Compensa
     if len(compensation.fits) != len(sites):
         raise ShapeError(
             f"the compensation must have one entry a layer, {len(sites)}; found {len(compensation.fits)}."
+            " Pass the compensation of this network."
         )
 
     # Converted once and not at every forward: on a GPU the copies would cost more than the forwards.

@@ -114,7 +114,9 @@ class DamageCurves:
             asked = self.asked[place] if self.asked else ()
             if any(np.isclose(known, share) for known in (own, *asked)):
                 return place
-        raise SettingError(f"the share must be one of {self.shares.tolist()}; found {share}.")
+        raise SettingError(
+            f"the share must be one of {self.shares.tolist()}; found {share}. Ask for one that was measured."
+        )
 
     @property
     def reliability(self) -> float:

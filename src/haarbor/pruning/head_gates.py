@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray
 from haarbor.errors import SettingError, ShapeError
 from haarbor.pruning.head_sites import Heads, HeadSites
@@ -53,12 +54,15 @@ def removed_heads(
     fillings: list[FloatArray | None] = [None] * len(sites)
     if means is not None:
         if len(means) != len(sites):
-            raise ShapeError(f"there must be one mean a layer, {len(sites)}; found {len(means)}.")
+            raise ShapeError(
+                f"there must be one mean a layer, {len(sites)}; found {len(means)}. Pass one for each layer."
+            )
         for number, (site, mean) in enumerate(zip(sites.layers, means, strict=True)):
             filling: FloatArray = np.asarray(mean, dtype=np.float64)
             if filling.shape != (site.width,):
                 raise ShapeError(
                     f"the mean of layer {number} must have shape ({site.width},); found {filling.shape}."
+                    " Pass the mean input of its output projection."
                 )
             fillings[number] = filling
     channels = [
@@ -94,7 +98,10 @@ def gated_heads(model: torch.nn.Module, sites: HeadSites, gates: Sequence[torch.
     gates : sequence of tensor, one (n_heads,) a layer
     """
     if len(gates) != len(sites):
-        raise ShapeError(f"there must be one tensor of gates a layer, {len(sites)}; found {len(gates)}.")
+        raise ShapeError(
+            f"there must be one tensor of gates a layer, {len(sites)}; found {len(gates)}."
+            " Pass one for each layer."
+        )
 
     def turn_down(number: int, x: torch.Tensor) -> torch.Tensor:
         return x * gates[number].to(x).repeat_interleave(sites.layers[number].head_width)
@@ -105,6 +112,8 @@ def gated_heads(model: torch.nn.Module, sites: HeadSites, gates: Sequence[torch.
 
 def checked_replacement(replacement: str) -> str:
     """`replacement` if it is offered."""
-    if replacement not in ("zero", "mean"):
-        raise SettingError(f"replacement must be 'zero' or 'mean'; found {replacement!r}.")
+    if not isinstance(replacement, str) or replacement not in ("zero", "mean"):
+        raise SettingError(
+            f"replacement must be 'zero' or 'mean'; found {found_text(replacement)}. Pass one of them."
+        )
     return replacement

@@ -138,7 +138,10 @@ def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelB
             found.append((row, answer))
             n_answers += n_counted
     if not found:
-        raise DataError("the calibration data must hold answers that count; found none.")
+        raise DataError(
+            "the calibration data must hold answers that count; found none."
+            " Pass inputs that are not all padding."
+        )
     return found
 
 

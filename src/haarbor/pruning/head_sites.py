@@ -134,7 +134,10 @@ class HeadSites:
                 f"{wanted}; found {array.dtype} of shape {array.shape} for {n_heads} heads. Pass a list."
             )
         if numbers.min() < 0 or numbers.max() >= n_heads:
-            raise SettingError(f"heads must be numbers from 0 to {n_heads - 1}; found {numbers.tolist()}.")
+            raise SettingError(
+                f"heads must be numbers from 0 to {n_heads - 1}; found {numbers.tolist()}."
+                " Heads are counted through all layers, from 0."
+            )
         chosen[numbers] = True
         return chosen
 
@@ -150,6 +153,7 @@ class HeadSites:
                 raise SettingError(
                     f"there is no head {head} in a layer {layer}; the network has {len(self.layers)} layers "
                     f"of {self.layers[0].n_heads} heads, both counted from 0."
+                    " Name one of these."
                 )
         found: IntArray = starts[pairs[:, 0]] + pairs[:, 1]
         return found
@@ -181,7 +185,7 @@ def head_sites(model: torch.nn.Module, batch: ModelBatch) -> HeadSites:
     """
     require_network(model)
     if model.training:
-        raise PruningError("the model must be in eval mode, or dropout is measured; call model.eval() first.")
+        raise PruningError("the model must be in eval mode, or dropout is measured. Call model.eval() first.")
     search = _Search(model)
     with search.watching(), torch.no_grad():
         forward(model, batch)
@@ -326,6 +330,7 @@ class _Search:
                 f"the heads of {type(self.model).__name__} cannot be found: no layer calls "
                 "the attention interface of transformers, nn.MultiheadAttention or "
                 "scaled_dot_product_attention."
+                " Call torch.nn.functional.scaled_dot_product_attention in its attention."
             )
         return HeadSites(tuple(self.sites))
 

@@ -118,6 +118,7 @@ def leftover_elimination(
         raise DataError(
             f"responses must be one finite number a head, not negative, shape ({sites.n_heads},); found "
             f"shape {responses.shape}."
+            " Pass what head_responses gave."
         )
     require_stream(moments)
     starts = np.concatenate([[0], np.cumsum([site.n_heads for site in sites.layers])])

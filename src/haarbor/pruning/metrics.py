@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import DataError, SettingError
-from haarbor.printable import printable
 from haarbor.pruning.model_batches import ModelBatch, forward
 
 __all__ = ["METRICS", "Measurement", "Metric", "masked_token_loss", "measure", "metric_named"]
@@ -57,6 +57,7 @@ class Metric:
         if tensor.numel() != 1:
             raise DataError(
                 f"the metric {self.name!r} must give one number; found shape {tuple(tensor.shape)}."
+                " Return a mean over the batch."
             )
         return tensor.reshape(()), float(count)
 
@@ -112,6 +113,7 @@ def measure(model: torch.nn.Module, batches: Sequence[ModelBatch], metric: Metri
             if not count > 0:
                 raise DataError(
                     f"batch {number} must hold something to measure {metric.name!r} on; it has none."
+                    " Pass batches with tokens or labels that count."
                 )
             totals.append(float(total))
             counts.append(count)
@@ -139,7 +141,10 @@ def _precise(logits: torch.Tensor) -> torch.Tensor:
 def _language_model_loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
     tokens = batch.tokens
     if tokens is None:
-        raise DataError("the language-model loss needs token ids; the batch has none.")
+        raise DataError(
+            "the language-model loss needs token ids; the batch has none."
+            " Pass batches with input_ids, or another metric."
+        )
     logits = logits_of(forward(model, batch))
     targets = tokens[:, 1:].to(logits.device)
     scored = torch.ones_like(targets, dtype=torch.bool)
@@ -175,12 +180,15 @@ def masked_token_loss(
         If the share is not between 0 and 1.
     """
     if not 0 < share <= 1:
-        raise SettingError(f"share must be above 0 and at most 1; found {share}.")
+        raise SettingError(f"share must be above 0 and at most 1; found {share}. Pass such a share.")
 
     def hidden_tokens(batch: ModelBatch) -> tuple[torch.Tensor, torch.Tensor]:
         tokens = batch.tokens
         if tokens is None:
-            raise DataError("the loss at hidden tokens needs token ids; the batch has none.")
+            raise DataError(
+                "the loss at hidden tokens needs token ids; the batch has none."
+                " Pass batches with input_ids, or another metric."
+            )
         valid = batch.valid if batch.valid is not None else torch.ones_like(tokens, dtype=torch.bool)
         hidden = torch.zeros_like(tokens, dtype=torch.bool)
         for row in range(tokens.shape[0]):
@@ -268,6 +276,6 @@ def metric_named(metric: str | Metric | Measure) -> Metric:
     if not isinstance(metric, str) or metric not in METRICS:
         raise SettingError(
             f"metric must be one of {', '.join(METRICS)}, a Metric or a function; found "
-            f"{printable(repr(metric))}."
+            f"{found_text(metric)}. Pass one of these."
         )
     return METRICS[metric]

@@ -117,7 +117,7 @@ def model_batches(batches: Any) -> tuple[ModelBatch, ...]:
         )
     found = tuple(_batch(batch) for batch in batches)
     if not found:
-        raise DataError("there must be at least one batch; found none.")
+        raise DataError("there must be at least one batch; found none. Pass some data.")
     return found
 
 
@@ -137,7 +137,10 @@ def _batch(batch: Any) -> ModelBatch:
     if labels is not None:
         sizes["labels"] = tuple(labels.shape[:1])
     if not tensors or len(set(sizes.values())) != 1 or () in sizes.values():
-        raise DataError(f"the tensors of a batch must have one batch axis in front; found {sizes}.")
+        raise DataError(
+            f"the tensors of a batch must have one batch axis in front; found {sizes}."
+            " Give all of them the same first axis, one row per sample."
+        )
     return ModelBatch(inputs=tensors, labels=labels)
 
 

@@ -156,7 +156,10 @@ def changed_projections(
 def require_own_compensation(compensation: Compensation | None, removed: BoolArray) -> None:
     """Raise if a compensation is for other heads than those removed."""
     if compensation is not None and not np.array_equal(compensation.removed, removed):
-        raise PruningError("the compensation must be for the heads that are removed; it is for others.")
+        raise PruningError(
+            "the compensation must be for the heads that are removed; it is for others."
+            " Make it for these heads, or leave it out."
+        )
 
 
 def largest_difference(

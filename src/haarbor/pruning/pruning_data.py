@@ -143,6 +143,7 @@ def _metric(loaded: LoadedModel, kind: str) -> Metric:
     if hiding is None:
         raise PruningError(
             f"the loss on hidden tokens needs a mask token; the tokenizer of {loaded.name} has none."
+            " Choose another metric."
         )
     return masked_token_loss(int(hiding), kept=loaded.tokenizer.all_special_ids)
 

@@ -137,7 +137,9 @@ def score_names(text: str) -> list[str]:
 def _require_score(names: Sequence[str]) -> None:
     scores_named([name for name in names if name != RANDOM])
     if not set(names) - {RANDOM}:
-        raise SettingError("there must be a score besides 'random' to prune by; found none.")
+        raise SettingError(
+            "there must be a score besides 'random' to prune by; found none. Name another score as well."
+        )
 
 
 def pruning_study(

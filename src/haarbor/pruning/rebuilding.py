@@ -253,6 +253,7 @@ def _huggingface_builder(network: Mapping[str, Any]) -> Callable[[], torch.nn.Mo
         if not _is_ordinary(value, _MOST_LAYERS if "layer" in name else 2**31):
             raise PruningError(
                 f"the setting {name!r} of {architecture} has no such value: {printable(repr(value))[:80]}."
+                " The file is damaged or not Haarbor's."
             )
 
     def build() -> torch.nn.Module:
@@ -305,7 +306,10 @@ def _require_options(
                 "Do not load folders from where you do not trust."
             )
         if not allowed[key](value):
-            raise PruningError(f"the option {key!r} of {owner} has no such value: {str(value)[:80]!r}.")
+            raise PruningError(
+                f"the option {key!r} of {owner} has no such value: {str(value)[:80]!r}."
+                " The file is damaged or not Haarbor's."
+            )
 
 
 def _unknown(architecture: str, library: str, advice: str) -> PruningError:

@@ -80,9 +80,14 @@ def recommendation(curves: DamageCurves, share: float) -> Recommendation:
     names = [name for name in curves.curves if name != RANDOM and not _is_control(name)]
     n_batches = curves.baseline.counts.size
     if not names:
-        raise SettingError("there must be a score besides chance to recommend one; found none.")
+        raise SettingError(
+            "there must be a score besides chance to recommend one; found none. Name another score as well."
+        )
     if n_batches < 4:
-        raise SettingError(f"a recommendation needs at least 4 evaluation batches; found {n_batches}.")
+        raise SettingError(
+            f"a recommendation needs at least 4 evaluation batches; found {n_batches}."
+            " Pass more evaluation data."
+        )
     even, odd = slice(0, None, 2), slice(1, None, 2)
     best = min(names, key=lambda name: (curves.damage(name, even)[place], names.index(name)))
     own = _by_batch(curves, best, place)

@@ -100,7 +100,7 @@ def register_score(
             f"{printable(repr(name))[:80]}. Choose another."
         )
     if name in SCORES:
-        raise SettingError(f"there is a score {name!r} already; choose another name.")
+        raise SettingError(f"there is a score {name!r} already. Choose another name.")
     if not callable(function):
         raise SettingError(
             f"a score must be a function of the calibration pass; found {printable(repr(function))[:80]}. "
@@ -147,6 +147,7 @@ def scores_named(names: Iterable[str]) -> tuple[Score, ...]:
         if name not in SCORES:
             raise SettingError(
                 f"a score must be one of {', '.join(sorted(SCORES))}; found {printable(repr(name))}."
+                " Name one of these, or register your own with register_score."
             )
         found.append(SCORES[name])
     return tuple(found)
@@ -194,6 +195,7 @@ def pruning_scores(found: CalibrationPass, names: Collection[str]) -> dict[str, 
             raise DataError(
                 f"the score {score.name!r} must give one finite number a head, {found.sites.n_heads}; found "
                 f"shape {array.shape}, {int(np.isfinite(array).sum())} finite."
+                " Mend its function."
             )
         values[score.name] = frozen(array)
     return values

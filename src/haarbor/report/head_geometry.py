@@ -73,7 +73,9 @@ def head_geometry(consensus: Consensus) -> HeadGeometry:
         If the consensus is not of heads.
     """
     if consensus.axis != "head":
-        raise SettingError(f"the consensus must be of heads; it is of the axis {consensus.axis!r}.")
+        raise SettingError(
+            f"the consensus must be of heads; it is of the axis {consensus.axis!r}. Make it with axis='head'."
+        )
     n_heads = consensus.tree.n_items
     distances: FloatArray = np.asarray(consensus.distances, dtype=np.float64) / consensus.n_batches
     if n_heads == 1:

@@ -139,7 +139,7 @@ def _plotly_script() -> str:
         from plotly.offline import get_plotlyjs
     except ImportError:
         raise SettingError(
-            "a report needs the plotly package, which is not installed; pip install 'haarbor[report]'."
+            "a report needs the plotly package, which is not installed. Run pip install 'haarbor[report]'."
         ) from None
     return str(get_plotlyjs())
 

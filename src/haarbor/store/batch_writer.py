@@ -73,6 +73,7 @@ class BatchWriter:
         if not is_number or not 0 <= layer < sizes.n_layers:
             raise SettingError(
                 f"layer of stream {sizes.name!r} must lie in 0..{sizes.n_layers - 1}; found {layer!r}."
+                " Layers are counted from 0."
             )
         if not isinstance(values, Mapping) or set(values) != set(self._plan.contents):
             names = map(str, values) if isinstance(values, Mapping) else (type(values).__name__,)
@@ -112,6 +113,7 @@ class BatchWriter:
         if not array.any():
             raise DataError(
                 f"mask of stream {sizes.name!r} must leave a valid entry; batch {self._index} has none."
+                " Leave such a sample out."
             )
         self._write(array_path(sizes.name, "mask"), None, array)
         self._masks[sizes.name] = array.copy()
@@ -134,7 +136,10 @@ class BatchWriter:
         """
         sizes = self._stream(stream)
         if self._plan.labels == "none":
-            raise SettingError("labels need a plan with labels='tokens' or 'patches'; this one has 'none'.")
+            raise SettingError(
+                "labels need a plan with labels='tokens' or 'patches'; this one has 'none'."
+                " Make the plan with one of them."
+            )
         if key_labels is None and sizes.n_keys == sizes.n_queries:
             key_labels = query_labels
         self._labels[sizes.name] = Labels(
@@ -162,6 +167,7 @@ class BatchWriter:
         if self._picture is not None:
             raise StoreError(
                 f"the picture of batch {self._index} must be written once; it was written before."
+                " Write it once per batch."
             )
         height, width, channels = checked.shape
         written = stored_picture(self._keys, self._index, checked)

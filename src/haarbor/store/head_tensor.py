@@ -71,7 +71,9 @@ class HeadTensor(NDArrayOperatorsMixin):
             If there is no such layer.
         """
         if not _is_number(layer) or not 0 <= layer < self._n_layers:
-            raise SettingError(f"layer must lie in 0..{self._n_layers - 1}; found {layer!r}.")
+            raise SettingError(
+                f"layer must lie in 0..{self._n_layers - 1}; found {layer!r}. Layers are counted from 0."
+            )
         return np.ascontiguousarray(self._layer_values(layer).transpose(1, 2, 0))
 
     def head(self, head: int) -> FloatArray:
@@ -83,7 +85,10 @@ class HeadTensor(NDArrayOperatorsMixin):
             If there is no such head.
         """
         if not _is_number(head) or not 0 <= head < self.shape[2]:
-            raise SettingError(f"head must lie in 0..{self.shape[2] - 1}; found {head!r}.")
+            raise SettingError(
+                f"head must lie in 0..{self.shape[2] - 1}; found {head!r}."
+                " Heads are counted through all layers, from 0."
+            )
         layer, inside = divmod(head, self._heads_per_layer)
         return np.array(self._layer_values(layer)[inside])
 

@@ -45,10 +45,10 @@ class ResultName(NamedTuple):
                 f"found {short_text(repr(self.name))}. Choose another name."
             )
         plan.stream(self.stream)
-        if self.content not in plan.contents:
+        if not isinstance(self.content, str) or self.content not in plan.contents:
             raise SettingError(
                 f"content must be one that the run holds, {' or '.join(map(repr, plan.contents))}; "
-                f"found {short_text(repr(self.content))}. Capture it with content={self.content!r} added."
+                f"found {short_text(repr(self.content))}. Name one of these, or capture it as well."
             )
         if self.batch is not None:
             checked_batch(self.batch)

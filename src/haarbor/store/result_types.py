@@ -109,10 +109,14 @@ def register_result_type(
     if not dataclasses.is_dataclass(cls) or not name_fits(stored_name):
         raise SettingError(
             f"a result type must be a dataclass with a plain name; found {cls!r}, {stored_name!r}."
+            " Register a dataclass under letters, digits, '_', '-' or '.'."
         )
     taken = _BY_NAME.get(stored_name)
     if taken is not None and taken.cls is not cls and taken.cls.__qualname__ != cls.__qualname__:
-        raise SettingError(f"a result type's name must be its own; {stored_name!r} stands for {taken.cls!r}.")
+        raise SettingError(
+            f"a result type's name must be its own; {stored_name!r} stands for {taken.cls!r}."
+            " Choose another name."
+        )
     entry = ResultType(name=stored_name, cls=cls, version=version, upgrades=dict(upgrades or {}))
     _BY_NAME[stored_name] = entry
     _BY_CLASS[cls] = entry

@@ -105,6 +105,7 @@ class _Writer:
             if not all(isinstance(name, str) for name in value):
                 raise SettingError(
                     f"a mapping to be stored must have texts for keys; {_words(place)} has others."
+                    " Use texts as keys."
                 )
             return {"mapping": [[name, self.described(value[name], (*place, name))] for name in value]}
         if isinstance(value, (list, tuple)):

@@ -15,6 +15,7 @@ from haarbor.store.batch_marker import Labels, checked_batch, complete_batches, 
 from haarbor.store.chunked_arrays import read_chunk
 from haarbor.store.damage import Damage, damages
 from haarbor.store.damaged_part import DamagedPartError
+from haarbor.store.documents import short_text
 from haarbor.store.half_precision import from_half
 from haarbor.store.head_tensor import HeadTensor
 from haarbor.store.kept_result import KeptResult
@@ -341,10 +342,10 @@ class Run:
         return {str(index): read_marker(self._keys, self._plan, index).digest for index in batches}
 
     def _require_content(self, content: str) -> None:
-        if content not in self.contents:
+        if not isinstance(content, str) or content not in self.contents:
             raise SettingError(
                 f"content must be one that the run holds, {' or '.join(map(repr, self.contents))}; "
-                f"found {content!r}. Capture it with content={content!r} added."
+                f"found {short_text(repr(content))}. Name one of these, or capture it as well."
             )
 
     def _chunk_reader(self, batch: int, sizes: StreamPlan, content: str) -> Callable[[int | None], AnyArray]:

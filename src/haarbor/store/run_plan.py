@@ -46,6 +46,7 @@ class StreamPlan:
             raise SettingError(
                 f"a stream's name must be letters, digits, '_', '-' or '.', and none of {RESERVED}; "
                 f"found {self.name!r}."
+                " Choose such a name."
             )
         for name, most in _MOST.items():
             size = getattr(self, name)
@@ -53,6 +54,7 @@ class StreamPlan:
                 raise ShapeError(
                     f"{name} of stream {self.name!r} must be a whole number from 1 to {most}; "
                     f"found {short_text(repr(size))}."
+                    " Pass such a number."
                 )
             object.__setattr__(self, name, int(size))
         heads, values = self.n_layers * self.n_heads, math.prod(self.layer_shape)
@@ -73,6 +75,7 @@ class StreamPlan:
             raise ShapeError(
                 f"head_groups of stream {self.name!r} must hold a key-value head for each of "
                 f"{self.n_heads} heads, counted from 0; found {short_text(repr(given))}."
+                " Pass one number for each head, or None."
             )
         return tuple(int(group) for group in groups)
 
@@ -137,16 +140,24 @@ class RunPlan:
         known = ("probabilities", "logits")
         unknown = [content for content in self.contents if content not in known]
         if not self.contents or unknown or len(set(self.contents)) != len(self.contents):
-            raise SettingError(f"contents must be among {known}, each once; found {self.contents}.")
+            raise SettingError(
+                f"contents must be among {known}, each once; found {self.contents}."
+                " Pass one of them, or both."
+            )
         if self.dtype not in ("float16", "float32"):
-            raise SettingError(f"dtype must be 'float16' or 'float32'; found {self.dtype!r}.")
+            raise SettingError(
+                f"dtype must be 'float16' or 'float32'; found {self.dtype!r}. Pass one of them."
+            )
         if self.labels not in ("tokens", "patches", "none"):
-            raise SettingError(f"labels must be 'tokens', 'patches' or 'none'; found {self.labels!r}.")
+            raise SettingError(
+                f"labels must be 'tokens', 'patches' or 'none'; found {self.labels!r}. Pass one of them."
+            )
         if self.n_batches is not None:
             if not _whole_number(self.n_batches, MOST_BATCHES):
                 raise SettingError(
                     f"n_batches must be at least 1 and at most {MOST_BATCHES}, or None; "
                     f"found {short_text(repr(self.n_batches))}."
+                    " Pass such a number, or None where it is not known."
                 )
             object.__setattr__(self, "n_batches", int(self.n_batches))
         for name in ("settings", "library_versions"):
@@ -159,10 +170,15 @@ class RunPlan:
         wrong = [type(stream).__name__ for stream in self.streams if not isinstance(stream, StreamPlan)]
         if wrong or len(self.streams) > _MOST_STREAMS:
             found = f"a {wrong[0]}" if wrong else len(self.streams)
-            raise SettingError(f"streams must be at most {_MOST_STREAMS} of StreamPlan; found {found}.")
+            raise SettingError(
+                f"streams must be at most {_MOST_STREAMS} of StreamPlan; found {found}."
+                " Pass a tuple of StreamPlan."
+            )
         names = [stream.name for stream in self.streams]
         if not names or len(set(names)) != len(names):
-            raise SettingError(f"a run needs streams of different names; found {names}.")
+            raise SettingError(
+                f"a run needs streams of different names; found {names}. Give each its own name."
+            )
 
     @property
     def n_bytes_per_batch(self) -> int:
@@ -184,10 +200,12 @@ class RunPlan:
         if name is None:
             return self.streams[0]
         for stream in self.streams:
-            if stream.name == name:
+            if isinstance(name, str) and stream.name == name:
                 return stream
         names = ", ".join(repr(stream.name) for stream in self.streams)
-        raise SettingError(f"stream must be one of {names}; found {name!r}.")
+        raise SettingError(
+            f"stream must be one of {names}; found {short_text(repr(name))}. Name one of these."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""
@@ -246,7 +264,9 @@ def _whole_number(value: object, most: int, *, least: int = 1) -> bool:
 
 def _require_text(name: str, value: object) -> None:
     if not _is_text(value):
-        raise SettingError(f"{name} must be a text that can be printed; found {short_text(repr(value))}.")
+        raise SettingError(
+            f"{name} must be a text that can be printed; found {short_text(repr(value))}. Pass a name."
+        )
 
 
 def _is_text(value: object) -> bool:
@@ -265,7 +285,9 @@ def _json_values(name: str, values: object) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep(name) from None
     except (TypeError, ValueError) as error:
-        raise SettingError(f"{name} must hold JSON values: texts, numbers, lists; {error}.") from None
+        raise SettingError(
+            f"{name} must hold JSON values: texts, numbers, lists; {error}. Pass such values only."
+        ) from None
     _require_plain(name, plain, _MOST_LEVELS)
     return plain
 

@@ -140,7 +140,10 @@ class RunWriter:
         """
         batch = checked_batch(batch)
         if batch in self._open:
-            raise StoreError(f"a batch must be left before it is discarded; batch {batch} is being written.")
+            raise StoreError(
+                f"a batch must be left before it is discarded; batch {batch} is being written."
+                " Leave its block first."
+            )
         self._keys.delete(marker_key(batch))
         self._complete.discard(batch)
         self._forget(batch)
@@ -162,7 +165,7 @@ class RunWriter:
 
     def _require_writable(self, index: int) -> None:
         if not self._release.alive:
-            raise StoreError("a closed writer cannot write; open the run again with create_run.")
+            raise StoreError("a closed writer cannot write. Open the run again with create_run.")
         n_batches = self._plan.n_batches
         if n_batches is not None and index >= n_batches:
             raise SettingError(
@@ -175,7 +178,10 @@ class RunWriter:
                 "Write those in missing_batches, or discard it first."
             )
         if index in self._open:
-            raise StoreError(f"a batch is written by one block at a time; batch {index} is being written.")
+            raise StoreError(
+                f"a batch is written by one block at a time; batch {index} is being written."
+                " Leave its block first."
+            )
 
     def _describe_arrays(self, *, repair: bool) -> None:
         """Describe the arrays that are not described yet, and damaged ones if `repair`."""

@@ -46,7 +46,7 @@ def error_bound(dtype: StoredDtype) -> ErrorBound:
     (True, True)
     """
     if dtype not in ("float16", "float32"):
-        raise SettingError(f"dtype must be 'float16' or 'float32'; found {dtype!r}.")
+        raise SettingError(f"dtype must be 'float16' or 'float32'; found {dtype!r}. Pass one of them.")
     info = np.finfo(dtype)
     # Half the spacing of the numbers: rounding is to the nearest.
     return ErrorBound(relative=float(info.eps) / 2, absolute=float(info.smallest_subnormal) / 2)

@@ -50,7 +50,7 @@ def levels_from_json(text: str) -> AnyArray:
             f"the text must be JSON written by to_json; {error}. Write the tree to a file again."
         ) from None
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        raise TreeError(f'the JSON must hold "format": "{_FORMAT}"; write it with to_json.')
+        raise TreeError(f'the JSON must hold "format": "{_FORMAT}". Write it with to_json.')
     if found.get("version") != _VERSION:
         raise TreeError(
             f"the tree must be of version {_VERSION}; found {shown(found.get('version'))}. "
@@ -99,7 +99,7 @@ def networkx_graph(tree: PartitionTree) -> networkx.DiGraph[Any]:
         import networkx as nx
     except ImportError:
         raise TreeError(
-            "to_networkx needs the networkx package; install it with pip install networkx."
+            "to_networkx needs the networkx package. Install it with pip install networkx."
         ) from None
     pruned = tree.pruned
     graph: networkx.DiGraph[Any] = nx.DiGraph()

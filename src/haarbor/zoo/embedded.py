@@ -62,6 +62,7 @@ def embedded_folder(name: str) -> Path:
     if not isinstance(name, str) or name not in EMBEDDED_NAMES:
         raise SettingError(
             f"an embedded network must be one of {', '.join(EMBEDDED_NAMES)}; found {name!r:.60}."
+            " Name one of these."
         )
     return _HERE / "weights" / name.replace("-", "_")
 

@@ -36,6 +36,7 @@ class VisionTransformerConfig:
             raise ShapeError(
                 "patch_size must divide image_size and n_heads must divide width; found "
                 f"{self.patch_size} in {self.image_size} and {self.n_heads} in {self.width}."
+                " Choose numbers that do."
             )
 
     @property

@@ -72,6 +72,7 @@ def dataset_samples(
     if not isinstance(name, str) or not name:
         raise CaptureError(
             f"a data set must be named as the hub has it, such as 'Salesforce/wikitext'; found {name!r:.60}."
+            " Check the name."
         )
     usual = _IMAGE_COLUMNS if isinstance(takes, ImageSettings) else _TEXT_COLUMNS
     rows = _rows(name, configuration, part)
@@ -82,7 +83,7 @@ def dataset_samples(
         chosen_count(n_samples, len(pictures), "images", source)
         return picture_samples(pictures, source, settings=takes)
     if tokenizer is None or n_tokens is None:
-        raise CaptureError("text needs a tokenizer and a number of tokens; pass both.")
+        raise CaptureError("text needs a tokenizer and a number of tokens. Pass both.")
     return text_pieces_samples(
         _texts(values, split),
         source,
@@ -123,7 +124,7 @@ def _column(
 ) -> Iterator[Any]:
     first = next(rows, None)
     if first is None:
-        raise CaptureError(f"the data set {name} must hold rows; it is empty.")
+        raise CaptureError(f"the data set {name} must hold rows; it is empty. Choose another part of it.")
     wanted = (column,) if column is not None else usual
     found = next((key for key in wanted if key in first), None)
     if found is None:

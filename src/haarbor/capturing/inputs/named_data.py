@@ -121,4 +121,5 @@ def _hub_name(data: str) -> tuple[str, str | None, str]:
             return name, configuration, part
     raise CaptureError(
         f"a data set must be hub:NAME, hub:NAME:PART or hub:NAME:CONFIGURATION:PART; found {data}."
+        " Write it in one of these ways."
     )

@@ -46,7 +46,7 @@ def random_samples(
     if isinstance(takes, ImageSettings):
         return RandomSamples(takes, n_samples, 0, seed)
     if n_tokens is None:
-        raise CaptureError("random tokens need their number; pass n_tokens.")
+        raise CaptureError("random tokens need their number. Pass n_tokens.")
     if isinstance(takes, TokenInputs):
         require_length(n_tokens, takes)
     if takes.decoder is not None:

@@ -122,7 +122,7 @@ def text_pieces_samples(
     """
     require_takes(takes, TokenInputs)
     if not isinstance(split, str) or split not in ("whole", "lines"):
-        raise SettingError(f"split must be 'whole' or 'lines'; found {split!r:.60}.")
+        raise SettingError(f"split must be 'whole' or 'lines'; found {split!r:.60}. Pass one of them.")
     if n_samples is not None:
         checked_count(n_samples, "the number of batches")
     require_length(n_tokens, takes)

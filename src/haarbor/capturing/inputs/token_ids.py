@@ -127,7 +127,10 @@ class TokenRows(Samples):
         if self._pad_id is not None:
             real = np.flatnonzero(ids != self._pad_id)
             if real.size == 0:
-                raise DataError(f"row {index} of {self._source} must hold real tokens; all are padding.")
+                raise DataError(
+                    f"row {index} of {self._source} must hold real tokens; all are padding."
+                    " Leave the row out."
+                )
             n_valid = int(real[-1]) + 1
         return token_sample(ids, n_valid, self._labels(ids.tolist()), self._takes, self._start())
 

@@ -45,6 +45,7 @@ def diffusion_map_figure(
     if points.shape[1] < dimensions:
         raise DataError(
             f"a map in {dimensions} dimensions needs {dimensions + 1} heads; found {points.shape[0]}."
+            " Ask for fewer dimensions."
         )
     marker = {"color": heads.layers, "colorscale": "Cividis", "size": 8 if dimensions == 2 else 5}
     marker["colorbar"] = {"title": {"text": "layer"}, "thickness": 12}

@@ -23,7 +23,7 @@ def graph_objects() -> Any:
         import plotly.graph_objects
     except ImportError:
         raise SettingError(
-            "these figures need the plotly package, which is not installed; pip install 'haarbor[report]'."
+            "these figures need plotly, which is not installed. Run pip install 'haarbor[report]'."
         ) from None
     return plotly.graph_objects
 

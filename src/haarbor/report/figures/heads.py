@@ -69,7 +69,10 @@ def heads_of(source: Run | Organization, heads_per_layer: int | None = None) -> 
         points = diffusion_map(affinity).coordinates if tree.n_items > 1 else np.zeros((1, 0))
     n_heads = tree.n_items
     if per_layer is not None and (per_layer < 1 or n_heads % per_layer):
-        raise SettingError(f"heads_per_layer must divide the {n_heads} heads; found {per_layer}.")
+        raise SettingError(
+            f"heads_per_layer must divide the {n_heads} heads; found {per_layer}."
+            " Pass the number of heads in each layer."
+        )
     indices = np.arange(n_heads)
     names = (
         tuple(map(str, indices))
