@@ -251,7 +251,31 @@ def test_hooks_are_gone_when_a_forward_is_interrupted(tmp_path):
     assert small.build("sdpa").config._attn_implementation == "sdpa"
 
 
-def test_ctrl_c_while_a_batch_is_written_leaves_none_of_it(tmp_path, monkeypatch):
+@pytest.fixture
+def plain_interrupts():
+    """SIGINT as Python has it, whatever was installed in this process before."""
+    descriptor, handler = signal.set_wakeup_fd(-1), signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
+    signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
+
+
+def test_an_interruption_waits_for_the_end_of_the_block(plain_interrupts):
+    reached = []
+
+    def interrupted_in_the_middle():
+        with deferred_interruption():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end")
+        reached.append("after it")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_in_the_middle()
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_while_a_batch_is_written_leaves_none_of_it(tmp_path, monkeypatch, plain_interrupts):
     written = []
     original = BatchWriter.write_mask
 
@@ -270,7 +294,7 @@ def test_ctrl_c_while_a_batch_is_written_leaves_none_of_it(tmp_path, monkeypatch
     assert kept.verify() == ()
 
 
-def test_ctrl_c_while_a_batch_becomes_complete_waits_for_it(tmp_path, monkeypatch):
+def test_ctrl_c_while_a_batch_becomes_complete_waits_for_it(tmp_path, monkeypatch, plain_interrupts):
     ended = []
 
     @contextmanager
@@ -289,7 +313,6 @@ def test_ctrl_c_while_a_batch_becomes_complete_waits_for_it(tmp_path, monkeypatc
     kept = begun_run(tmp_path / "run")
     assert kept.batches == (0, 1, 2)
     assert kept.verify() == ()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 PLAN = RunPlan(

@@ -6,17 +6,9 @@ import sys
 
 import pytest
 
-from haarbor.cli import main
 from haarbor.cli.capture_paths import require_data, require_model, require_place
 from haarbor.errors import CaptureError, HaarborError, StoreError
-
-
-def said(monkeypatch, capsys, *words):
-    """Exit code and lines on stderr of a command that runs in this process."""
-    monkeypatch.setattr(sys, "argv", ["haarbor", *map(str, words)])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    return stopped.value.code, capsys.readouterr().err.splitlines()
+from tests.cli.capture_words import given
 
 
 @pytest.fixture
@@ -75,10 +67,8 @@ LONG = "x" * 5000
         ("model", "book.txt", ".", "must be a Haarbor run or empty"),
     ],
 )  # fmt: skip
-def test_paths_are_refused_before_the_model_is_loaded(
-    place, no_models, monkeypatch, capsys, model, data, out, message
-):
-    code, lines = said(monkeypatch, capsys, "capture", model, "--data", data, "--out", out)
+def test_paths_are_refused_before_the_model_is_loaded(place, no_models, model, data, out, message):
+    code, lines = given(model, "--data", data, "--out", out)
     assert code == 1
     assert len(lines) == 1
     assert lines[0].startswith("haarbor: ")

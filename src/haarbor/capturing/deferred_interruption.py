@@ -16,17 +16,6 @@ def deferred_interruption() -> Iterator[None]:
     """Hold a Ctrl-C back until the block has ended, for moments at most.
 
     Only the main thread is interrupted in Python; in others nothing has to be held back.
-
-    Examples
-    --------
-    >>> try:
-    ...     with deferred_interruption():
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         print("the block ends")
-    ... except KeyboardInterrupt:
-    ...     print("and then it stops")
-    the block ends
-    and then it stops
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):

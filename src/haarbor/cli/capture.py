@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -157,9 +158,10 @@ def _told_when_interrupted(out: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"haarbor: stopped; {_kept(out)}", err=True)
-        # As a shell reports a command that was interrupted.
-        raise typer.Exit(130) from None
+        # One line is enough where whoever listens for interrupts says so for all commands.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            typer.echo(f"haarbor: stopped; {_kept(out)}", err=True)
+        raise
 
 
 def _kept(out: str) -> str:
