@@ -39,7 +39,6 @@ def missing(monkeypatch):
         ("plotly", "report", ("demo",)),
         ("plotly", "report", ("report", "RUN")),
         ("torch", "models", ("demo",)),
-        ("transformers", "models", ("demo",)),
     ],
 )
 def test_it_is_told_before_the_work(command, missing, run, tmp_path, monkeypatch, library, extra, words):

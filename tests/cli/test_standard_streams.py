@@ -38,11 +38,15 @@ def test_a_reader_who_has_read_enough_hears_nothing(run):
 
 
 @pytest.mark.parametrize(
-    ("redirection", "reason"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")]
+    ("line", "reason"),
+    [
+        ("HAARBOR info RUN >/dev/full", "No space left on device"),
+        ("HAARBOR info RUN --json >/dev/full", "No space left on device"),
+        ("HAARBOR info RUN --json >&-", "it is closed"),
+    ],
 )
-@pytest.mark.parametrize("words", ["info RUN", "info RUN --json"])
-def test_output_that_takes_nothing_is_one_line(run, words, redirection, reason):
-    done = shell(f"HAARBOR {words} {redirection}", run)
+def test_output_that_takes_nothing_is_one_line(run, line, reason):
+    done = shell(line, run)
     assert done.returncode == 1
     assert (
         done.stderr == f"haarbor: standard output must take what is printed; {reason}. Send it elsewhere.\n"
@@ -58,14 +62,14 @@ def test_a_closed_output_does_not_become_a_file_of_the_run(tmp_path):
     code = (
         "from haarbor.cli.standard_streams import prepare_streams\n"
         "prepare_streams()\n"
-        "file = open('kept', 'w')\n"
+        f"file = open('{tmp_path}/kept', 'w')\n"
         "assert file.fileno() > 2, file.fileno()\n"
     )
-    done = shell(f'cd {tmp_path} && "{sys.executable}" -c "{code}" <&- >&-', "")
+    done = shell(f'"{sys.executable}" -c "{code}" <&- >&-', "")
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_letters_that_an_encoding_lacks_are_written_as_escapes(run, encoding):
     done = subprocess.run(
         [sys.executable, "-m", "haarbor", "info", str(run)],
