@@ -206,8 +206,21 @@ def spoilt_tree(rng: Rng, good: PartitionTree) -> Spoilt:
     )
 
 
-def spoilt_trees(rng: Rng, good: Mapping[str, PartitionTree], *, all_needed: bool = True) -> Spoilt:
-    """Something else in place of trees by axis."""
+def spoilt_trees(
+    rng: Rng, good: Mapping[str, PartitionTree], *, all_needed: bool = True, spare_refused: bool = True
+) -> Spoilt:
+    """Something else in place of trees by axis.
+
+    Parameters
+    ----------
+    rng : Generator
+    good : mapping of axis name to PartitionTree
+    all_needed : bool, default True
+        Whether none of them may be missing.
+    spare_refused : bool, default True
+        Whether one on an axis that is not there must be refused, as where it may be a slip of the pen
+        that leaves an axis without its tree.
+    """
     if rng.random() < 0.5 and good:
         axis = one_of(rng, good)
         one = spoilt_tree(rng, good[axis])
@@ -216,14 +229,16 @@ def spoilt_trees(rng: Rng, good: Mapping[str, PartitionTree], *, all_needed: boo
     first = next(iter(good.values()), PartitionTree([[0, 0], [0, 1]]))
     wrong: tuple[Any, ...] = (
         None, 5, "query", list(good), list(good.values()), first, [("query", first)], object(),
-        {**good, "nowhere": first}, {**good, 3: first}, {**good, None: first}, {**good, "\x1b[2J": first},
     )  # fmt: skip
+    spare = {**good, one_of(rng, ("nowhere", 3, None, "\x1b[2J")): first}
     missing = dict(list(good.items())[1:])
     return one_of(
         rng,
         (
             *(Spoilt("no trees by axis", value, "refused") for value in wrong),
             Spoilt("a tree missing", missing, "refused" if all_needed else "either"),
+            Spoilt("a tree on no axis", spare, "refused" if spare_refused else "either"),
+            Spoilt("a tree on no axis", spare, "refused" if spare_refused else "either"),
             Spoilt("no tree at all", {}, "refused" if all_needed else "either"),
         ),
     )

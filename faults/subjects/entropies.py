@@ -45,7 +45,8 @@ def _spoil(spare: str | None = None) -> dict[str, Any]:
 
     def trees(rng: Rng, good: Any) -> Spoilt:
         unused = {axis: tree for axis, tree in good.items() if axis == spare}
-        found = spoilt_trees(rng, {axis: tree for axis, tree in good.items() if axis != spare})
+        needed = {axis: tree for axis, tree in good.items() if axis != spare}
+        found = spoilt_trees(rng, needed, spare_refused=False)
         if not isinstance(found.value, dict):
             return found
         like = None if found.like is None else {**unused, **found.like}
@@ -142,7 +143,7 @@ def ranking_stability(rng: Rng) -> Call:
         scores = np.round(scores)
 
     def law(answer: Any, given: Mapping[str, Any]) -> str | None:
-        table = given["scores"]
+        table = given["scores"].tolist()
         sets = [extreme_sets(row, answer.set_size) for row in table]
         n_batches = len(table)
         overlap = [[jaccard(sets[i][0], sets[j][0]) for j in range(n_batches)] for i in range(n_batches)]
