@@ -16,7 +16,7 @@ from torch import nn  # noqa: E402
 
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import load_model  # noqa: E402
-from haarbor.cli.main import app  # noqa: E402
+from haarbor.cli.app import app  # noqa: E402
 from haarbor.errors import DataError, HaarborError, PruningError, StoreError  # noqa: E402
 from haarbor.pruning import (  # noqa: E402
     head_sites,

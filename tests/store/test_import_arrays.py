@@ -293,7 +293,7 @@ def test_sources_that_hold_no_attention_are_one_line(source, place):
         {"model": "\ud800"}, {"stream": None}, {"stream": 5}, {"stream": "../x"}, {"dtype": None},
         {"dtype": "float64"}, {"settings": 5}, {"settings": {"a": object()}}, {"settings": {"a": np.nan}},
     ],
-    ids=str,
+    ids=lambda options: next(iter(options)),
 )  # fmt: skip
 def test_options_that_mean_nothing_are_one_line(options, attention, place):
     with pytest.raises(HaarborError, match="must") as caught:
