@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from haarbor.array_types import AnyArray, BoolArray, ByteArray, FloatArray, IntArray, frozen
-from haarbor.errors import SettingError, StoreError
+from haarbor.errors import StoreError
 from haarbor.store.batch_marker import Labels, checked_batch, complete_batches, read_marker
 from haarbor.store.chunked_arrays import read_chunk
 from haarbor.store.damage import Damage, damages
@@ -184,7 +184,7 @@ class Run:
         Stored as float16, a value lies within :math:`\max(2^{-11} |x|, 2^{-25})` of the model's.
         """
         sizes = self._plan.stream(stream)
-        self._require_content(content)
+        self._plan.require_content(content)
         chunk = self._chunk_reader(batch, sizes, content)
 
         def layer_values(layer: int) -> FloatArray:
@@ -321,13 +321,6 @@ class Run:
         batches = (chosen,) if isinstance(chosen, int) else chosen or ()
         return {str(index): read_marker(self._keys, self._plan, index).digest for index in batches}
 
-    def _require_content(self, content: str) -> None:
-        if content not in self.contents:
-            raise SettingError(
-                f"content must be one that the run holds, {' or '.join(map(repr, self.contents))}; "
-                f"found {content!r}. Capture it with content={content!r} added."
-            )
-
     def _chunk_reader(self, batch: int, sizes: StreamPlan, content: str) -> Callable[[int | None], AnyArray]:
         """Function from a layer, or None for a mask, to the chunk of it."""
         marker = read_marker(self._keys, self._plan, batch)
@@ -362,6 +355,6 @@ def _chosen(batch: object) -> int | tuple[int, ...] | None:
     """The batch or batches that were asked for; None for all."""
     if batch is None:
         return None
-    if isinstance(batch, str) or not isinstance(batch, Iterable):
+    if isinstance(batch, str) or not isinstance(batch, Iterable) or getattr(batch, "ndim", 1) == 0:
         return checked_batch(batch)
     return tuple(checked_batch(index) for index in batch)
