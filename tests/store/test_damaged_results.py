@@ -122,7 +122,7 @@ def test_names_that_no_result_can_have_are_refused_everywhere_and_nothing_is_tou
 
 
 @pytest.mark.parametrize(
-    "batch", [-1, True, False, 1.0, "0", 10**9, np.True_, (0, True), (0, 1.5), ("0",), (-1,)]
+    "batch", [-1, True, False, 1.0, "0", 10**9, np.True_, np.array(0), (0, True), (0, 1.5), ("0",), (-1,)]
 )
 def test_batches_that_none_can_be_are_refused_everywhere(run, batch):
     for use in (

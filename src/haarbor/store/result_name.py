@@ -45,11 +45,7 @@ class ResultName(NamedTuple):
                 f"found {short_text(repr(self.name))}. Choose another name."
             )
         plan.stream(self.stream)
-        if not isinstance(self.content, str) or self.content not in plan.contents:
-            raise SettingError(
-                f"content must be one that the run holds, {' or '.join(map(repr, plan.contents))}; "
-                f"found {short_text(repr(self.content))}. Name one of these, or capture it as well."
-            )
+        plan.require_content(self.content)
         if self.batch is not None:
             checked_batch(self.batch)
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from haarbor.array_types import AnyArray, BoolArray, ByteArray, FloatArray, IntArray, frozen
-from haarbor.errors import SettingError, StoreError
+from haarbor.errors import StoreError
 from haarbor.printable import printable
 from haarbor.store.batch_marker import Labels, checked_batch, complete_batches, read_marker
 from haarbor.store.chunked_arrays import read_chunk
 from haarbor.store.damage import Damage, damages
 from haarbor.store.damaged_part import DamagedPartError
-from haarbor.store.documents import short_text
 from haarbor.store.half_precision import from_half
 from haarbor.store.head_tensor import HeadTensor
 from haarbor.store.kept_result import KeptResult
@@ -189,7 +188,7 @@ class Run:
         Stored as float16, a value lies within :math:`\max(2^{-11} |x|, 2^{-25})` of the model's.
         """
         sizes = self._plan.stream(stream)
-        self._require_content(content)
+        self._plan.require_content(content)
         chunk = self._chunk_reader(batch, sizes, content)
 
         def layer_values(layer: int) -> FloatArray:
@@ -341,13 +340,6 @@ class Run:
         batches = (chosen,) if isinstance(chosen, int) else chosen or ()
         return {str(index): read_marker(self._keys, self._plan, index).digest for index in batches}
 
-    def _require_content(self, content: str) -> None:
-        if not isinstance(content, str) or content not in self.contents:
-            raise SettingError(
-                f"content must be one that the run holds, {' or '.join(map(repr, self.contents))}; "
-                f"found {short_text(repr(content))}. Name one of these, or capture it as well."
-            )
-
     def _chunk_reader(self, batch: int, sizes: StreamPlan, content: str) -> Callable[[int | None], AnyArray]:
         """Function from a layer, or None for a mask, to the chunk of it."""
         marker = read_marker(self._keys, self._plan, batch)
@@ -382,6 +374,6 @@ def _chosen(batch: object) -> int | tuple[int, ...] | None:
     """The batch or batches that were asked for; None for all."""
     if batch is None:
         return None
-    if isinstance(batch, str) or not isinstance(batch, Iterable):
+    if isinstance(batch, str) or not isinstance(batch, Iterable) or getattr(batch, "ndim", 1) == 0:
         return checked_batch(batch)
     return tuple(checked_batch(index) for index in batch)

@@ -207,6 +207,14 @@ class RunPlan:
             f"stream must be one of {names}; found {short_text(repr(name))}. Name one of these."
         )
 
+    def require_content(self, content: object) -> None:
+        """SettingError unless the run holds this content."""
+        if content not in self.contents:
+            raise SettingError(
+                f"content must be one that the run holds, {' or '.join(map(repr, self.contents))}; "
+                f"found {short_text(repr(content))}. Capture it with that content added."
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
