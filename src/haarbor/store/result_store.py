@@ -132,12 +132,15 @@ class ResultStore:
             if attributes["sources"] != dict(sources):
                 return KeptResult(state="outdated")
             checksums = attributes["checksums"]
-            value = restored_value(attributes["value"], lambda array: self._read(name, array, checksums))
+            with storage_failures(f"reading {name.path} of {self._keys.address}"):
+                value = restored_value(attributes["value"], lambda array: self._read(name, array, checksums))
         except StoreError as error:
             # The number of a failure of the disk or the network: the result may be whole all the same.
             if error.errno is not None:
                 raise
             return KeptResult(state="damaged", reason=str(error))
+        except MemoryError:
+            raise
         except Exception as error:  # whatever values raise that are not what was written
             return KeptResult(
                 state="damaged",
@@ -151,7 +154,7 @@ class ResultStore:
             return True
         # The axes of an array decide the name of its only chunk.
         folder = f"{name.path}/{array_name}"
-        chunks = [name for name in self._keys.children(folder) if name == "c" or name.startswith("c.")]
+        chunks = [part for part in self._keys.children(folder) if part == "c" or part.startswith("c.")]
         return [checksum(self._keys, f"{folder}/{chunk}") for chunk in chunks] == [expected]
 
     def delete(self, name: ResultName) -> None:
