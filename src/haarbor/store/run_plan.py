@@ -209,7 +209,7 @@ class RunPlan:
 
     def require_content(self, content: object) -> None:
         """SettingError unless the run holds this content."""
-        if content not in self.contents:
+        if not isinstance(content, str) or content not in self.contents:
             raise SettingError(
                 f"content must be one that the run holds, {' or '.join(map(repr, self.contents))}; "
                 f"found {short_text(repr(content))}. Capture it with that content added."
