@@ -9,7 +9,7 @@ import numpy.typing as npt
 from haarbor.array_types import AnyArray, BoolArray, FloatArray, plain_array, real_array
 from haarbor.errors import DataError, ShapeError
 from haarbor.memory import require_memory
-from haarbor.options import shown
+from haarbor.options import is_row, shown
 
 __all__ = ["axis_names", "boolean_array", "checked_mask", "checked_tensor", "n_axes_of", "position_text"]
 
@@ -62,12 +62,10 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
         return _USUAL_AXES[n_axes]
     if isinstance(axes, str):
         raise ShapeError(
-            f"axes must be a sequence of names; found the single text {axes!r}."
-            " Pass a tuple of names, one for each axis."
+            f"axes must be a sequence of names; found the single text {axes!r}. "
+            "Pass a tuple of names, one for each axis."
         )
-    given: object = axes
-    is_row = given.ndim == 1 if isinstance(given, np.ndarray) else isinstance(given, Sequence)
-    if not is_row:
+    if not is_row(axes):
         raise ShapeError(
             f"axes must be a sequence of names, one an axis in its order; found {shown(axes)}. "
             "Pass a tuple of texts."
@@ -146,9 +144,12 @@ def checked_tensor(
     single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     dtype: np.dtype[Any] = np.dtype(np.float32 if single else np.float64)
     if array.dtype != dtype or not _lies_in_a_file(array):
-        # An array in memory fits, unless it is one part shown many times over.
+        # An array in memory fits, unless it is one part shown many times over: that will be written out.
+        copies = 4 if 0 in array.strides else 1
         require_memory(
-            array.size * dtype.itemsize, f"a tensor of shape {array.shape} in {dtype}", "Pass a part of it."
+            copies * array.size * dtype.itemsize,
+            f"a tensor of shape {array.shape} in {dtype}",
+            "Pass a part of it.",
         )
     # What float64 cannot hold becomes infinite here, and is refused below with its own value.
     with np.errstate(over="ignore"):

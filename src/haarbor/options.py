@@ -8,7 +8,7 @@ import numpy as np
 
 from haarbor.errors import SettingError
 
-__all__ = ["bounded_seed", "real_number", "require_choice", "require_flag", "shown", "whole_number"]
+__all__ = ["bounded_seed", "is_row", "real_number", "require_choice", "require_flag", "shown", "whole_number"]
 
 _LONGEST = 80
 
@@ -28,6 +28,19 @@ def shown(value: object) -> str:
     except Exception:
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 4] + "..."
+
+
+def is_row(value: object) -> bool:
+    """Whether `value` is a list, a tuple or the like, or an array of one axis; a text is none.
+
+    Examples
+    --------
+    >>> is_row(["query", "key"]), is_row("query"), is_row({"query"}), is_row(np.array("query"))
+    (True, False, False, False)
+    """
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def require_choice(name: str, value: object, choices: Sequence[str]) -> None:

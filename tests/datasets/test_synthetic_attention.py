@@ -91,17 +91,9 @@ def test_one_token_one_head():
     assert synthetic_attention(1, 1, 1).tolist() == [[[1.0]]]
 
 
-@pytest.mark.parametrize(
-    ("name", "bounds"),
-    [
-        ("n_tokens", "from 1"),
-        ("n_layers", "from 1"),
-        ("heads_per_layer", "from 1"),
-        ("n_topics", r"in 1\.\.1000000000"),
-    ],
-)
-def test_sizes_below_one_are_refused(name, bounds):
-    with pytest.raises(hb.SettingError, match=f"{name} must be a whole number {bounds}; found 0"):
+@pytest.mark.parametrize("name", ["n_tokens", "n_layers", "heads_per_layer", "n_topics"])
+def test_sizes_below_one_are_refused(name):
+    with pytest.raises(hb.SettingError, match=rf"{name} must be a whole number in 1\.\.1000000000; found 0"):
         synthetic_network(**{name: 0})
 
 

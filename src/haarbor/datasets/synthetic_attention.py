@@ -13,6 +13,7 @@ from haarbor.options import bounded_seed, require_choice, require_flag, whole_nu
 
 __all__ = ["SyntheticNetwork", "synthetic_attention", "synthetic_network"]
 
+_MOST = 10**9
 _KINDS = ("previous", "local", "topic", "induction", "sink", "broad")
 # Share of each kind in the first and in the last layer, as in trained language models: positional
 # heads come early, heads that look at content or park on the first token come late.
@@ -85,9 +86,10 @@ def synthetic_network(
     >>> bool((abs(network.tensor.sum(axis=1) - 1) < 1e-12).all())
     True
     """
-    n_tokens, n_layers = whole_number("n_tokens", n_tokens, 1), whole_number("n_layers", n_layers, 1)
-    heads_per_layer = whole_number("heads_per_layer", heads_per_layer, 1)
-    n_topics = whole_number("n_topics", n_topics, 1, 10**9)
+    n_tokens = whole_number("n_tokens", n_tokens, 1, _MOST)
+    n_layers = whole_number("n_layers", n_layers, 1, _MOST)
+    heads_per_layer = whole_number("heads_per_layer", heads_per_layer, 1, _MOST)
+    n_topics = whole_number("n_topics", n_topics, 1, _MOST)
     require_flag("causal", causal)
     require_choice("content", content, ("probabilities", "logits"))
     seed, batch = bounded_seed(seed), bounded_seed(batch, "batch")

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, real_array
 from haarbor.errors import DataError, ShapeError
+from haarbor.memory import require_memory
+from haarbor.options import whole_number
 from haarbor.printable import printable
 
 __all__ = ["matrix_picture"]
@@ -49,13 +51,16 @@ def matrix_picture(matrix: npt.ArrayLike, alt: str, *, side: int = 160) -> str:
     """
     from html import escape
 
-    values: FloatArray = real_array(matrix, "the matrix").astype(np.float64)
-    if values.ndim != 2 or 0 in values.shape:
-        raise ShapeError(f"a picture is of a matrix; found shape {values.shape}. Pass rows and columns.")
+    array = real_array(matrix, "the matrix")
+    if array.ndim != 2 or 0 in array.shape:
+        raise ShapeError(f"a picture is of a matrix; found shape {array.shape}. Pass rows and columns.")
+    require_memory(16 * 8 * array.size, f"a picture of shape {array.shape}", "Show a part of the matrix.")
+    height = whole_number("side", side, 1, 100_000)
+    # A quarter, so that the difference of two very large values is a number too.
+    with np.errstate(over="ignore"):
+        values: FloatArray = 0.25 * array.astype(np.float64)
     if not np.isfinite(values).all():
         raise DataError("a picture is of finite values; found some that are not. Leave them out.")
-    # A quarter, so that the difference of two very large values is one too.
-    values *= 0.25
     low, high = float(values.min()), float(values.max())
     share = (values - low) / (high - low) if high > low else np.zeros_like(values)
     place = share * (len(_VIRIDIS) - 1)
@@ -63,10 +68,10 @@ def matrix_picture(matrix: npt.ArrayLike, alt: str, *, side: int = 160) -> str:
     part = (place - below)[..., None]
     pixels = np.rint(_VIRIDIS[below] * (1 - part) + _VIRIDIS[below + 1] * part).astype(np.uint8)
     source = base64.b64encode(_png(pixels)).decode("ascii")
-    width = max(1, round(side * values.shape[1] / values.shape[0]))
+    width = max(1, round(height * values.shape[1] / values.shape[0]))
     words = escape(printable(alt))
     return (
-        f'<img alt="{words}" src="data:image/png;base64,{source}" width="{width}" height="{side}" '
+        f'<img alt="{words}" src="data:image/png;base64,{source}" width="{width}" height="{height}" '
         'style="image-rendering: pixelated; display: inline-block">'
     )
 

@@ -21,7 +21,7 @@ from haarbor.paraproducts.pointwise_pieces import PointwisePieces
 from haarbor.paraproducts.regularity import RegularityGain, regularity_gain
 from haarbor.paraproducts.scale_pieces import ScalePieces, subsets
 from haarbor.paraproducts.softmax_pieces import SoftmaxPieces
-from haarbor.trees.axis_trees import require_tree_fits
+from haarbor.trees.axis_trees import require_trees_fit
 from haarbor.trees.partition_tree import PartitionTree
 
 __all__ = [
@@ -102,13 +102,12 @@ class Question:
         mask: npt.ArrayLike | None,
     ) -> None:
         array = real_array(f, "the function")
+        require_trees_fit(dict(zip(axes, trees, strict=True)), axes, array.shape)
         self.valid = None if mask is None else _checked_mask(mask, array.shape)
         self.f = checked_tensor(array, axes, valid=self.valid).astype(np.float64)
         if self.valid is not None:
             self.f = np.where(self.valid, self.f, 0.0)
         _require_moderate(self.f, axes)
-        for tree, axis, n_items in zip(trees, axes, self.f.shape, strict=True):
-            require_tree_fits(tree, axis, n_items)
         self.trees, self.axes = trees, axes
         self.choice = nonlinearity
         self.name = nonlinearity if isinstance(nonlinearity, str) else "given"

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from haarbor.array_types import real_array
 from haarbor.errors import DataError
 from haarbor.named_axes import checked_tensor
 from haarbor.options import real_number
-from haarbor.trees.axis_trees import require_tree_fits
+from haarbor.trees.axis_trees import require_trees_fit
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.coefficient_decay import CoefficientDecay, coefficient_decay, huber_fit, huber_line
 
@@ -84,12 +85,12 @@ def regularity_gain(
     DataError
         If `f` has no mixed difference, or an axis fewer than two items.
     """
-    matrix = checked_tensor(f, ("row", "column")).astype(np.float64, copy=False)
-    left = checked_tensor(residual, ("row", "column")).astype(np.float64, copy=False)
+    axes = ("row", "column")
     size = real_number("magnitude", magnitude, least=0)
-    for tree, axis, place in ((row_tree, "row", 0), (column_tree, "column", 1)):
-        require_tree_fits(tree, axis, matrix.shape[place])
-        require_tree_fits(tree, axis, left.shape[place])
+    arrays = [real_array(f, "the function"), real_array(residual, "the residual")]
+    for array in arrays:
+        require_trees_fit({"row": row_tree, "column": column_tree}, axes, array.shape)
+    matrix, left = (checked_tensor(array, axes).astype(np.float64, copy=False) for array in arrays)
     function = decay_slopes(coefficient_decay(matrix, row_tree, column_tree))
     try:
         rest = decay_slopes(coefficient_decay(left, row_tree, column_tree, magnitude=4 * size))

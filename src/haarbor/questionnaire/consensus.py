@@ -91,12 +91,13 @@ def consensus(
     """
     organizations = _checked(organizations, axis)
     summing = engine_named(engine)
-    if not isinstance(tensors, Iterable):
+    try:
+        rest = iter(tensors)
+    except TypeError:
         raise ShapeError(
             f"tensors must be one for each organisation; found {shown(tensors)}. Pass a list of arrays."
-        )
+        ) from None
     each: list[FloatArray] = []
-    rest = iter(tensors)
     # In this order nothing is taken from the tensors once the organisations are at their end.
     for organization, tensor in zip(organizations, rest, strict=False):
         trees = {name: tree for name, tree in organization.trees.items() if name != axis}

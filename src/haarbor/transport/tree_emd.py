@@ -14,7 +14,7 @@ from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.options import shown
 from haarbor.transport.exponents import exponent_by_axis
 from haarbor.transport.folder_means import FolderMeans, require_distances_fit
-from haarbor.trees.axis_trees import require_tree_fits, trees_by_axis
+from haarbor.trees.axis_trees import require_trees_fit, trees_by_axis
 from haarbor.trees.partition_tree import PartitionTree
 
 __all__ = ["tree_emd"]
@@ -97,9 +97,8 @@ def tree_emd(
     array = real_array(X)
     if array.ndim == len(names):
         require_distances_fit(without[0], array.shape[names.index(without[0])])
+    require_trees_fit(trees, names, array.shape)
     tensor = checked_tensor(array, names)
-    for axis, tree in trees.items():
-        require_tree_fits(tree, axis, tensor.shape[names.index(axis)])
     exponent = excess_exponent(tensor)
     means = FolderMeans(scaled(tensor, exponent), names)
     exponents = {axis: (alphas[axis], betas[axis]) for axis in trees}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from haarbor.errors import ShapeError, TreeError
 from haarbor.options import shown
 from haarbor.trees.partition_tree import PartitionTree
 
-__all__ = ["require_tree", "require_tree_fits", "trees_by_axis"]
+__all__ = ["require_tree", "require_tree_fits", "require_trees_fit", "trees_by_axis"]
 
 
 def require_tree(tree: object, name: str = "tree") -> PartitionTree:
@@ -35,6 +35,16 @@ def require_tree_fits(tree: PartitionTree, axis: str, n_items: int) -> None:
             f"the tree of axis {axis!r} must have {n_items} items like the tensor; found {tree.n_items}. "
             "Pass the tree of this tensor."
         )
+
+
+def require_trees_fit(trees: Mapping[str, PartitionTree], axes: Sequence[str], shape: Sequence[int]) -> None:
+    """Raise unless the tree of every axis that has one is on the items of the axis.
+
+    The shape alone is looked at, so this comes before the values of a tensor, which may be many.
+    """
+    for axis, n_items in zip(axes, shape, strict=False):
+        if axis in trees:
+            require_tree_fits(trees[axis], axis, n_items)
 
 
 def trees_by_axis(trees: object) -> Mapping[str, PartitionTree]:

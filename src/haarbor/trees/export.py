@@ -6,11 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from haarbor.array_types import AnyArray, plain_array
 from haarbor.errors import ShapeError, TreeError
-from haarbor.options import shown, whole_number
+from haarbor.options import is_row, shown, whole_number
 
 if TYPE_CHECKING:
     import networkx
@@ -155,7 +153,7 @@ def _needs_quotes(name: str) -> bool:
 def _checked_labels(tree: PartitionTree, labels: Sequence[str] | None) -> Sequence[str]:
     if labels is None:
         return [str(item) for item in range(tree.n_items)]
-    texts = [] if isinstance(labels, str) or not isinstance(labels, Sequence | np.ndarray) else list(labels)
+    texts = list(labels) if is_row(labels) else []
     if len(texts) != tree.n_items or not all(isinstance(text, str) for text in texts):
         found = f"{len(texts)} of them" if texts else shown(labels)
         raise TreeError(

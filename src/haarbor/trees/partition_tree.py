@@ -247,12 +247,15 @@ class PartitionTree:
         if scores is None:
             keys: list[FloatArray | IntArray] = list(self._levels[::-1])
             return np.lexsort(keys)
-        values: FloatArray = real_array(scores, "scores").astype(np.float64)
-        if values.shape != (n_items,):
+        given = real_array(scores, "scores")
+        if given.shape != (n_items,):
             raise TreeError(
-                f"scores must hold one value an item, shape ({n_items},); found {values.shape}. "
+                f"scores must hold one value an item, shape ({n_items},); found {given.shape}. "
                 "Pass them in the order of the items."
             )
+        # What float64 cannot hold becomes infinite, and is refused as that.
+        with np.errstate(over="ignore"):
+            values: FloatArray = given.astype(np.float64)
         if not np.isfinite(values).all():
             item = int(np.argmin(np.isfinite(values)))
             raise DataError(f"scores must be finite; item {item} has {values[item]}. Give it a number.")

@@ -14,7 +14,7 @@ from haarbor.engines.worker_threads import ordered_results, usable_cores
 from haarbor.errors import DataError, ShapeError, TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.options import real_number, whole_number
-from haarbor.trees.axis_trees import trees_by_axis
+from haarbor.trees.axis_trees import require_trees_fit, trees_by_axis
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.haar_system import haar_system
 from haarbor.wavelets.haar_transform import haar_transform
@@ -318,6 +318,7 @@ def _power_sums(
         raise TreeError(f"trees must hold one for each of {expanded}; missing {missing}. Pass one for each.")
     if len(expanded) < 1:
         raise ShapeError(f"an entropy needs at least one axis with a tree; found {names}. Name the others.")
+    require_trees_fit(trees, expanded, array.shape)
     tensor = checked_tensor(array, names)
     # Heads are apart from each other: each is brought to ordinary size by itself.
     exponents = excess_exponents(tensor, tuple(range(len(expanded))))

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray
+from haarbor.array_types import FloatArray, real_array
 from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines.worker_threads import ordered_results, usable_cores
 from haarbor.errors import TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.options import shown
-from haarbor.trees.axis_trees import require_tree_fits, trees_by_axis
+from haarbor.trees.axis_trees import require_trees_fit, trees_by_axis
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.haar_system import haar_system
 
@@ -158,9 +158,9 @@ def _along_axes(
             f"trees must be on the axes {names}; found one on {shown(unknown[0])}. Leave it out, or name the "
             "axes with axes=(...)."
         )
-    tensor = checked_tensor(X, names)
-    for axis, tree in trees.items():
-        require_tree_fits(tree, axis, tensor.shape[names.index(axis)])
+    array = real_array(X)
+    require_trees_fit(trees, names, array.shape)
+    tensor = checked_tensor(array, names)
     exponent = excess_exponent(tensor)
     source = np.ascontiguousarray(scaled(tensor, exponent))
     result: FloatArray = source.copy() if not trees else np.empty_like(source)

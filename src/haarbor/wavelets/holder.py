@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray, frozen
+from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import unscaled
 from haarbor.memory import require_memory
 from haarbor.named_axes import checked_tensor
 from haarbor.options import bounded_seed, whole_number
-from haarbor.trees.axis_trees import require_tree_fits
+from haarbor.trees.axis_trees import require_trees_fit
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.wavelets.coefficient_decay import CoefficientDecay, HuberFit, coefficient_decay, huber_fit
 
@@ -117,9 +117,9 @@ def holder_exponent(
     n_draws = whole_number("n_draws", n_draws, 2, _MOST_DRAWS)
     n_shuffles = whole_number("n_shuffles", n_shuffles, 2, _MOST_DRAWS)
     seed = bounded_seed(seed)
-    matrix = checked_tensor(f, ("row", "column")).astype(np.float64)
-    require_tree_fits(row_tree, "row", matrix.shape[0])
-    require_tree_fits(column_tree, "column", matrix.shape[1])
+    array, axes = real_array(f, "the function"), ("row", "column")
+    require_trees_fit({"row": row_tree, "column": column_tree}, axes, array.shape)
+    matrix = checked_tensor(array, axes).astype(np.float64)
     require_memory(
         8 * 8 * n_draws * sum(matrix.shape), f"{n_draws} draws of a bootstrap", "Pass a smaller n_draws."
     )

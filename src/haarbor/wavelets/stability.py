@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, IntArray, frozen, real_array
 from haarbor.errors import DataError, ShapeError
+from haarbor.memory import require_memory
 from haarbor.options import real_number
 
 __all__ = ["RankingStability", "ranking_stability"]
@@ -95,6 +96,11 @@ def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingSt
         raise ShapeError(
             f"scores must have shape (n_batches, n_heads); found {array.shape}. Pass one row a batch."
         )
+    require_memory(
+        3 * 8 * array.shape[0] ** 2 + 3 * 8 * array.size,
+        f"the agreement of {array.shape[0]} batches of {array.shape[1]} heads",
+        "Compare fewer batches.",
+    )
     # What float64 cannot hold becomes infinite, and is refused as that.
     with np.errstate(over="ignore"):
         table: FloatArray = array.astype(np.float64, copy=False)
