@@ -121,7 +121,9 @@ def test_folders_missing_folders_and_long_names_are_one_line(tmp_path):
 
 @pytest.mark.parametrize("path", [None, 3, b"note", "", "a\0b", ["note"]])
 def test_what_is_no_path_is_refused(path):
-    with pytest.raises(SettingError, match=r"the place of a note must be a path; found .*. Pass the name"):
+    with pytest.raises(
+        SettingError, match=r"the place of a note must be a path; found .*\. Pass its name as a text"
+    ):
         file_place(path, "a note")
 
 

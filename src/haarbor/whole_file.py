@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from haarbor.errors import HaarborError, SettingError, StoreError
+from haarbor.argument_kinds import require_path
+from haarbor.errors import HaarborError, StoreError
 
 __all__ = ["file_place", "whole_file"]
 
@@ -48,13 +49,7 @@ def file_place(path: str | os.PathLike[str], what: str) -> Path:
         If a folder, a device, a pipe or an open stream lies there, there is no such folder, or it
         may not be written.
     """
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise SettingError(
-            f"the place of {what} must be a path; found {path!r}. Pass the name of a file as a text."
-        )
-    text = os.fspath(path)
-    if not text or "\0" in text:
-        raise SettingError(f"the place of {what} must be a path; found {text!r}. Pass the name of a file.")
+    text = require_path(f"the place of {what}", path)
     with _failures(what, text):
         place = _end_of_links(Path(text), what, text)
         if not place.parent.is_dir():

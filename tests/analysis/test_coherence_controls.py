@@ -120,8 +120,17 @@ def test_progress_is_told_seed_by_seed():
 def test_what_cannot_be_compared_is_refused():
     X = hb.datasets.synthetic_attention(8, 1, 2)
     org = hb.organize(X)
-    with pytest.raises(hb.SettingError, match="n_seeds must be at least 1; found 0"):
-        coherence_controls(X, org, n_seeds=0)
+    for wrong in (0, None, 1.5, "2"):
+        with pytest.raises(hb.SettingError, match="n_seeds must be a whole number from 1; found"):
+            coherence_controls(X, org, n_seeds=wrong)
+    for wrong in (-1, None, "x"):
+        with pytest.raises(hb.SettingError, match="seed must be a whole number from 0; found"):
+            coherence_controls(X, org, seed=wrong)
+    for wrong in (None, 3, {}):
+        with pytest.raises(hb.SettingError, match=r"organization must be an Organization; found .*\. Pass"):
+            coherence_controls(X, wrong)
+    with pytest.raises(hb.SettingError, match="on_progress must be a function; found 3"):
+        coherence_controls(X, org, on_progress=3)
     with pytest.raises(hb.DataError, match="an entry that is not zero"):
         coherence_controls(np.zeros_like(X), org)
     with pytest.raises(hb.SettingError, match="control must be one of"):

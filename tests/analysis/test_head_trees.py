@@ -38,6 +38,11 @@ def test_what_does_not_fit_is_refused():
         head_trees(np.zeros((4, 4)))
     with pytest.raises(SettingError, match="'ours' or 'paper'"):
         head_trees(np.zeros((4, 4, 1)), settings="theirs")
+    for wrong in (3, "0", [], [None], [4], [-1], [0.0], {}, object()):
+        with pytest.raises(SettingError, match=r"heads must be a list of numbers from 0 to 3; found .* Name"):
+            head_trees(np.zeros((4, 4, 4)), heads=wrong)
+    with pytest.raises(SettingError, match="on_progress must be a function"):
+        head_trees(np.zeros((4, 4, 1)), on_progress=3)
 
 
 def test_an_error_in_one_head_is_raised():

@@ -224,3 +224,8 @@ def test_consensus_of_logits_does_not_see_what_is_masked(tmp_path):
         for name, arrays in (("plain", tensors), ("spoilt", spoilt))
     )
     np.testing.assert_array_equal(one.distances, two.distances)
+
+
+def test_a_name_commands_no_terminal(gathered):
+    _, found = gathered("causal")
+    assert repr(found.named("\x1b[2J")).startswith(r"PaperResults(\x1b[2J: 6 heads, ")

@@ -1,6 +1,7 @@
 import base64
 import io
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import haarbor as hb
 from haarbor.analysis import organize_run
 from haarbor.notebook import facts_html, matrix_picture
 from haarbor.store import import_arrays
+from tests.analysis.damage import EVERY, result_folder
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -41,6 +43,17 @@ def test_texts_are_escaped_and_pictures_are_not():
     assert html.count("&lt;img src=x onerror=alert(1)&gt;") == 5
 
 
+def test_texts_that_no_page_can_hold_or_a_terminal_would_obey_are_written_out(tmp_path):
+    odd = "half \ud800 \x1b[2J\u202e"
+    shown = r"half \ud800 \x1b[2J\u202e"
+    html = facts_html(odd, {odd: odd}, [(odd, matrix_picture([[1.0]], odd))])
+    assert html.count(shown) == 5
+    html.encode("utf-8")
+    run = import_arrays(np.ones((4, 4, 2)), tmp_path / "run.zarr", axes=("query", "key", "head"), model=odd)
+    assert shown in run._repr_html_()
+    assert repr(run).startswith(f"Run({shown}: ")
+
+
 @pytest.fixture
 def run(tmp_path):
     X = np.stack([hb.datasets.synthetic_network(12, 2, 3, batch=b).tensor for b in range(2)])
@@ -62,6 +75,10 @@ def test_a_run_shows_its_facts_and_once_organised_its_heads(run):
     assert pixels.reshape(6, 3)[np.argmax(raw)].tolist() == [253, 231, 37]
     assert pixels.reshape(6, 3)[np.argmin(raw)].tolist() == [68, 1, 84]
     assert HOSTILE not in html
+    EVERY["array flipped"](result_folder(Path(run.location), "head-entropy", batch=0))
+    html = run._repr_html_()
+    assert "damaged; haarbor organize makes it again" in html
+    assert "<img" not in html
 
 
 def test_an_organisation_shows_its_facts_and_an_affinity_an_axis():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,9 @@ def test_there_must_be_a_curve():
     curves.curves.clear()
     with pytest.raises(SettingError, match="there must be a curve"):
         damage_figure(curves)
+
+
+def test_an_unknown_replacement_is_drawn_letter_by_letter():
+    curves = replace(made_curves({"norm": np.ones((1, 1, 3))}), replacement="$\\frac{\x1b\ud800")
+    (axes,) = damage_figure(curves).axes
+    assert axes.get_title(loc="left") == r"\$\frac{□□"

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,37 @@ def test_what_is_not_there_is_refused(text):
     small = hb.organize(hb.datasets.synthetic_attention(n_tokens=8, n_layers=1, heads_per_layer=3))
     with pytest.raises(DataError, match="a map in 3 dimensions needs 4 heads; found 3"):
         figures.diffusion_map_figure(small, 3)
+
+
+ASKED = [
+    (figures.affinity_figure, {}, ("source", "heads_per_layer")),
+    (figures.attention_figure, {"head": 0}, ("run", "head", "batch")),
+    (figures.diffusion_map_figure, {}, ("source", "dimensions", "heads_per_layer")),
+    (figures.haar_scales_figure, {"head": 0}, ("run", "head", "batch")),
+    (figures.head_map_figure, {}, ("run", "score", "batch")),
+    (figures.head_tree_figure, {}, ("source", "heads_per_layer")),
+    (figures.over_batches_figure, {"head": 0}, ("run", "head", "score")),
+]
+
+
+@pytest.mark.parametrize(
+    ("draw", "options", "name"),
+    [(draw, options, name) for draw, options, names in ASKED for name in names],
+    ids=lambda case: case if isinstance(case, str) else getattr(case, "__name__", ""),
+)
+def test_an_argument_of_the_wrong_kind_is_one_line_that_says_what_to_do(draw, options, name, text):
+    given = {("source" if "source" in draw.__annotations__ else "run"): text, **options}
+    for value in (None, 1.5, object(), [None], {}):
+        if value is None and name in ("batch", "heads_per_layer"):
+            continue
+        with pytest.raises(SettingError) as caught:
+            draw(**{**given, name: value})
+        assert re.fullmatch(r"[^\n]+ must [^\n]+; found [^\n]+\. [A-Z][^\n]+\.", str(caught.value))
+
+
+def test_labels_that_cannot_be_encoded_are_written_out(tmp_path):
+    labels = [f"half \ud800 \x1b {i}" for i in range(8)]
+    run = text_run(tmp_path / "odd.zarr", n_tokens=8, n_layers=1, heads=2, n_batches=1, labels=labels)
+    figure = figures.attention_figure(run, 0)
+    assert figure.data[0].x[3] == r"3 half \ud800 \x1b 3"
+    figure.to_html().encode("utf-8")

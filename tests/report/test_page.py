@@ -151,6 +151,19 @@ def test_one_head_in_all_is_a_page_too(tmp_path):
     assert found["geometry"]["nearest"] == [[]]
 
 
+def test_names_and_labels_that_cannot_be_encoded_are_shown_all_the_same(tmp_path):
+    odd = "half \ud800 \x1b[2J\u202e"
+    run = text_run(tmp_path / "odd.zarr", n_tokens=8, n_layers=1, n_batches=1, model=odd, labels=[odd] * 8)
+    write_report(run, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert r"<title>half \ud800 \x1b[2J\u202e - attention heads</title>" in page
+    found = page_data(page)["runs"][0]
+    assert found["model"] == odd
+    assert found["shown"][0]["query_labels"] == [odd] * 8
+    # In the page they are written with plain letters.
+    assert not {"\x1b", "\u202e"} & set(page)
+
+
 def test_runs_that_are_not_organised_are_refused(tmp_path):
     run = import_arrays(
         network_tensors(1, 8, 1, 2), tmp_path / "new.zarr", axes=("batch", "query", "key", "head")
@@ -164,8 +177,14 @@ def test_other_choices_are_refused(text):
         report_html([text, text, text])
     with pytest.raises(SettingError, match="one run or of two; found 0"):
         report_html([])
-    with pytest.raises(SettingError, match="n_batches must be at least 1"):
-        report_html(text, n_batches=0)
+    for wrong in (0, None, 1.5, "2", True, [1]):
+        with pytest.raises(SettingError, match=r"n_batches must be a whole number from 1; found .*\. Pass"):
+            report_html(text, n_batches=wrong)
+    for wrong in (None, 3, "run.zarr", [None], [text, "run.zarr"], object()):
+        with pytest.raises(
+            SettingError, match=r"run must be a Run; found .*\. Open it with haarbor\.open_run"
+        ):
+            report_html(wrong)
     with pytest.raises(
         SettingError, match=r"content must be one that the run holds, probabilities; found 'log"
     ):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from haarbor.argument_kinds import found_text, is_whole_number, require_kind
 from haarbor.errors import SettingError
 from haarbor.store import Run
 
-__all__ = ["checked_batch", "checked_function", "chosen_parts", "is_whole_number", "usual_content"]
+__all__ = ["checked_batch", "chosen_parts", "require_run", "usual_content"]
 
 
 def chosen_parts(run: Run, content: str | None = None, stream: str | None = None) -> dict[str, Any]:
@@ -32,23 +31,32 @@ def chosen_parts(run: Run, content: str | None = None, stream: str | None = None
     SettingError
         If `run` is no run, or does not hold what was asked for.
     """
-    if not isinstance(run, Run):
+    require_run(run)
+    if content is not None and not (isinstance(content, str) and content in run.contents):
         raise SettingError(
-            f"run must be a Run; found {type(run).__name__}. Open it with haarbor.open_run(place)."
+            f"content must be one that the run holds, {' or '.join(run.contents)}; found "
+            f"{found_text(content)}. Choose that, or leave it out."
         )
-    if content is not None and content not in run.contents:
+    if stream is not None and not (isinstance(stream, str) and stream in run.streams):
         raise SettingError(
-            f"content must be one that the run holds, {' or '.join(run.contents)}; found {content!r}. "
-            "Choose that, or leave it out."
-        )
-    if stream is not None and stream not in run.streams:
-        raise SettingError(
-            f"stream must be one of {', '.join(run.streams)}; found {stream!r}. Choose one, or leave it out."
+            f"stream must be one of {', '.join(run.streams)}; found {found_text(stream)}. "
+            "Choose one, or leave it out."
         )
     return {
         "content": run.contents[0] if content is None else content,
         "stream": run.streams[0] if stream is None else stream,
     }
+
+
+def require_run(run: object) -> None:
+    """Raise unless `run` is one.
+
+    Raises
+    ------
+    SettingError
+        If it is not.
+    """
+    require_kind("run", run, Run, "Open it with haarbor.open_run(place).")
 
 
 def usual_content(run: Run, content: str | None) -> str | None:
@@ -69,25 +77,14 @@ def checked_batch(run: Run, batch: int) -> int:
     there = run.batches
     if not is_whole_number(batch) or batch not in there:
         raise SettingError(
-            f"batch must be a complete one, {_listed(there)}; found {batch!r}. Choose one of these."
+            f"batch must be a complete one, {_listed(there)}; found {found_text(batch)}. Choose one of these."
             if there
-            else f"batch must be a complete one; the run has none, found {batch!r}. Capture again."
+            else f"batch must be a complete one; the run has none, found {found_text(batch)}. Capture again."
         )
     return int(batch)
-
-
-def is_whole_number(value: object) -> bool:
-    """Whether `value` is a number to count with, no truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _listed(batches: Sequence[int]) -> str:
     if len(batches) > 6:
         return f"{', '.join(map(str, batches[:3]))}, ... {batches[-1]}"
     return ", ".join(map(str, batches))
-
-
-def checked_function(name: str, value: object) -> None:
-    """Raise unless `value` can be called or is None."""
-    if value is not None and not callable(value):
-        raise SettingError(f"{name} must be a function; found {value!r}. Pass one, or leave it out.")

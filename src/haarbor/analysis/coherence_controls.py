@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.analysis.control_trees import halved_tree, random_tree_like
+from haarbor.argument_kinds import require_function, require_kind, require_whole_number
 from haarbor.array_types import BoolArray, FloatArray, frozen
 from haarbor.errors import AffinityWarning, DataError, SettingError
 from haarbor.named_axes import checked_mask
@@ -98,7 +99,7 @@ def coherence_controls(
     DataError
         If every entry is zero: no tree is better than another.
     SettingError
-        If `n_seeds` is not at least 1.
+        If an argument is of another kind, or `n_seeds` is not at least 1.
 
     Notes
     -----
@@ -114,8 +115,10 @@ def coherence_controls(
     >>> bool((found.ratios("shuffled_items") > 1.2).all())
     True
     """
-    if n_seeds < 1:
-        raise SettingError(f"n_seeds must be at least 1; found {n_seeds}.")
+    require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
+    require_whole_number("n_seeds", n_seeds, 1)
+    require_whole_number("seed", seed)
+    require_function("on_progress", on_progress)
     axes = organization.axes
     tensor, kind = neutral_tensor(X, axes, mask, content)
     if not tensor.any():

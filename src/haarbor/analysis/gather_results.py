@@ -8,19 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.analysis.chosen_parts import (
-    checked_batch,
-    checked_function,
-    chosen_parts,
-    is_whole_number,
-    usual_content,
-)
+from haarbor.analysis.chosen_parts import checked_batch, chosen_parts, usual_content
 from haarbor.analysis.coherence_controls import CoherenceControls, coherence_controls
 from haarbor.analysis.organize_run import RunAnalysis, organize_run
 from haarbor.analysis.paper_results import PAPER_BATCHES, PaperResults, SoftmaxExample
 from haarbor.analysis.question import question_before
 from haarbor.analysis.telling_heads import organisation_gain, telling_heads
 from haarbor.analysis.valid_tokens import ValidTokens, valid_tokens
+from haarbor.argument_kinds import found_text, is_whole_number, require_function, require_whole_number
 from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.errors import DataError, SettingError
 from haarbor.questionnaire import Organization, organize
@@ -86,11 +81,12 @@ def paper_results(
     chosen = chosen_parts(run, usual_content(run, content), stream)
     if name is not None and (not isinstance(name, str) or not name.strip()):
         raise SettingError(
-            f"a network's name must be a text with letters; found {name!r}. Give it one, or leave it out."
+            f"a network's name must be a text with letters; found {found_text(name)}. "
+            "Give it one, or leave it out."
         )
-    _require_count("control_seeds", control_seeds, 0)
-    _require_count("control_batches", control_batches, 1)
-    checked_function("on_progress", on_progress)
+    require_whole_number("control_seeds", control_seeds)
+    require_whole_number("control_batches", control_batches, 1)
+    require_function("on_progress", on_progress)
     told = on_progress or (lambda _what, _done, _total: None)
     gathering = _Gathering(run, chosen, told)
     if not run.batches:
@@ -121,7 +117,8 @@ class _Gathering:
     def checked_heads(self, heads: Sequence[str | int]) -> tuple[int, ...]:
         if isinstance(heads, str) or not isinstance(heads, Sequence | np.ndarray):
             raise SettingError(
-                f'heads must be a list of heads; found {heads!r}. Write them as ["{self.names[0]}"].'
+                f"heads must be a list of heads; found {found_text(heads)}. "
+                f'Write them as ["{self.names[0]}"].'
             )
         found = []
         for head in heads:
@@ -132,11 +129,12 @@ class _Gathering:
             else:
                 raise SettingError(
                     f"heads must be written layer.head, from {self.names[0]} to {self.names[-1]}; "
-                    f"found {head!r}. Choose among these."
+                    f"found {found_text(head)}. Choose among these."
                 )
         if not found or len(set(found)) < len(found):
             raise SettingError(
-                f"heads must be different ones, at least one; found {list(heads)}. Name each once."
+                f"heads must be different ones, at least one; found {found_text(list(heads))}. "
+                "Name each once."
             )
         return tuple(found)
 
@@ -233,11 +231,6 @@ class _Gathering:
             logits, ("query", "key"), alpha=1.0, beta=0.0, n_iterations=10, mask=mask, content="logits"
         )
         return (SoftmaxExample(head=shown[0], logits=_small(logits, tokens.mask), trees=dict(org.trees)),)
-
-
-def _require_count(name: str, value: Any, least: int) -> None:
-    if not is_whole_number(value) or value < least:
-        raise SettingError(f"{name} must be a whole number from {least}; found {value!r}. Pass such a one.")
 
 
 def _small(values: FloatArray, mask: BoolArray) -> FloatArray:

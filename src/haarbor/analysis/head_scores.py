@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.analysis.chosen_parts import chosen_parts, is_whole_number
+from haarbor.analysis.chosen_parts import chosen_parts
 from haarbor.analysis.damaged_results import readable_result
 from haarbor.analysis.head_score import HeadScore, ScoreWords
 from haarbor.analysis.softmax_scores import regularity_scores, softmax_scores
+from haarbor.argument_kinds import found_text, is_whole_number
 from haarbor.array_types import FloatArray
 from haarbor.errors import DataError, SettingError
 from haarbor.store import Run
@@ -55,7 +56,9 @@ def head_scores(
     chosen = chosen_parts(run, content, stream)
     # Whether it is there its marker tells: a list of all batches would be made for each of them.
     if batch is not None and not is_whole_number(batch):
-        raise SettingError(f"batch must be a whole number; found {batch!r}. Choose one of run.batches.")
+        raise SettingError(
+            f"batch must be a whole number; found {found_text(batch)}. Choose one of run.batches."
+        )
     found: list[HeadScore] = []
     for source in _SOURCES:
         found += source(run, batch, chosen)

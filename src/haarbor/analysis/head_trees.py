@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.analysis.over_heads import over_heads
+from haarbor.argument_kinds import found_text, is_whole_number, require_function
 from haarbor.array_types import AnyArray, IntArray, frozen
 from haarbor.engines import CpuEngine
 from haarbor.errors import SettingError, ShapeError
@@ -64,11 +65,16 @@ def head_trees(
     [[0, 0, 0, 0], [0, 1, 0, 1], [0, 1, 2, 3]]
     """
     if settings not in get_args(HeadSettings):
-        raise SettingError(f"settings must be 'ours' or 'paper'; found {settings!r}.")
+        raise SettingError(
+            f"settings must be 'ours' or 'paper'; found {found_text(settings)}. Pass one of these."
+        )
     tensor: AnyArray = np.asarray(X)
     if tensor.ndim != 3:
-        raise ShapeError(f"the tensor must have axes (query, key, head); found shape {tensor.shape}.")
-    chosen = range(tensor.shape[2]) if heads is None else heads
+        raise ShapeError(
+            f"the tensor must have axes (query, key, head); found shape {tensor.shape}. Stack the heads last."
+        )
+    require_function("on_progress", on_progress)
+    chosen = range(tensor.shape[2]) if heads is None else _checked_heads(heads, tensor.shape[2])
     options = HEAD_SETTINGS[settings]
 
     def organized(head: int) -> Organization:
@@ -88,6 +94,16 @@ def head_trees(
         n_iterations=frozen(np.array([organization.n_iterations for organization in found])),
         settings=settings,
     )
+
+
+def _checked_heads(heads: Any, n_heads: int) -> list[int]:
+    listed = list(heads) if isinstance(heads, Sequence | np.ndarray) and not isinstance(heads, str) else []
+    if not listed or not all(is_whole_number(head) and 0 <= head < n_heads for head in listed):
+        raise SettingError(
+            f"heads must be a list of numbers from 0 to {n_heads - 1}; found {found_text(heads)}. "
+            "Name at least one, or leave it out."
+        )
+    return [int(head) for head in listed]
 
 
 def _packed(trees: Sequence[PartitionTree]) -> tuple[IntArray, IntArray]:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from haarbor.analysis.chosen_parts import checked_function, chosen_parts
+from haarbor.analysis.chosen_parts import chosen_parts
 from haarbor.analysis.damaged_results import damaged_name, tell_remade, whole_result
 from haarbor.analysis.question import Question
 from haarbor.analysis.valid_tokens import valid_tokens
+from haarbor.argument_kinds import require_function
 from haarbor.errors import DataError
 from haarbor.questionnaire import Consensus, Organization, consensus, organize
 from haarbor.spectral import DiffusionMap, diffusion_map
@@ -119,7 +120,7 @@ def organize_run(
     """
     chosen = chosen_parts(run, content, stream)
     question = Question.asked(options, k, network_k)
-    checked_function("on_progress", on_progress)
+    require_function("on_progress", on_progress)
     engine = dict(options or {}).get("engine", "auto")
     batches = run.batches
     if not batches:

@@ -10,6 +10,7 @@ from haarbor.analysis.chosen_parts import checked_batch, chosen_parts
 from haarbor.analysis.damaged_results import tell_remade, whole_result
 from haarbor.analysis.head_trees import HeadSettings, head_trees
 from haarbor.analysis.valid_tokens import ValidTokens, valid_tokens
+from haarbor.argument_kinds import require_function
 from haarbor.errors import SettingError
 from haarbor.questionnaire.head_trees import HeadTrees
 from haarbor.store import Run
@@ -67,6 +68,7 @@ def organized_heads(
         If the run has no logits, or no such stream or batch.
     """
     require_logits(run, batch, stream)
+    require_function("on_progress", on_progress)
     chosen = stream or run.streams[0]
     tokens = valid_tokens(run.tensor(batch, content="logits", stream=chosen), run.mask(batch, chosen))
     place: Any = {"batch": batch, "content": "logits", "stream": chosen}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TypeVar
 
 from haarbor.engines.worker_threads import usable_cores
+from haarbor.engines.workers import Workers
 
 __all__ = ["over_heads"]
 
@@ -38,15 +39,19 @@ def over_heads(
     [20, 0, 10]
     """
     # Threads of its own: the work may itself wait for the threads that share one sum among them.
+    workers = Workers(usable_cores(), "haarbor-head")
+    futures: list[Future[_Result]] = []
     results: list[_Result] = []
-    with ThreadPoolExecutor(usable_cores(), thread_name_prefix="haarbor-head") as pool:
-        futures = [pool.submit(work, head) for head in heads]
-        try:
-            for done, future in enumerate(futures, start=1):
-                results.append(future.result())
-                if on_progress is not None:
-                    on_progress(done, len(futures))
-        finally:
-            for future in futures:
-                future.cancel()
+    try:
+        for head in heads:
+            futures.append(workers.submit(work, head))
+        for done, future in enumerate(futures, start=1):
+            results.append(future.result())
+            if on_progress is not None:
+                on_progress(done, len(futures))
+    finally:
+        # After an error or an interrupt what has not begun is not done, and what has is not waited for.
+        for future in futures:
+            future.cancel()
+        workers.close()
     return results

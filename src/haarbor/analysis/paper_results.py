@@ -12,6 +12,7 @@ import numpy as np
 from haarbor.analysis.coherence_controls import CoherenceControls, Control
 from haarbor.array_types import BoolArray, FloatArray, IntArray
 from haarbor.errors import ShapeError, StoreError
+from haarbor.printable import printable
 from haarbor.questionnaire import QuestionnaireSettings
 from haarbor.spectral import DiffusionMap
 from haarbor.store.result_types import register_result_type
@@ -183,7 +184,8 @@ class PaperResults:
         return float(np.mean(np.concatenate([found.ratios(control) for found in self.controls.values()])))
 
     def __repr__(self) -> str:
-        return f"PaperResults({self.name}: {self.n_heads} heads, {len(self.batches)} batches, {self.content})"
+        name = printable(self.name)
+        return f"PaperResults({name}: {self.n_heads} heads, {len(self.batches)} batches, {self.content})"
 
 
 def loaded_results(path: str | os.PathLike[str]) -> list[PaperResults]:

@@ -9,10 +9,11 @@ import numpy as np
 from haarbor.analysis.coherence_controls import CONTROLS
 from haarbor.analysis.paper_results import PAPER_BATCHES, PaperResults
 from haarbor.analysis.result_table import Cell, ResultTable
+from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
 
-__all__ = ["batches_note", "distinct_names", "paper_tables"]
+__all__ = ["batches_note", "distinct_names", "paper_tables", "require_results"]
 
 _PLACES = 3
 _CONTROL_WORDS = {
@@ -42,13 +43,30 @@ def paper_tables(results: Sequence[PaperResults]) -> tuple[ResultTable, ...]:
     SettingError
         If there is no network.
     """
-    if not results:
-        raise SettingError("tables need the results of at least one network; found none.")
+    require_results(results)
     named = distinct_names(results)
     tables = [_frequent_heads(named), _stability(named), _network_entropies(named)]
     if any(found.controls for found in named):
         tables.append(_controls(named))
     return tuple(tables)
+
+
+def require_results(results: object) -> None:
+    """Raise unless there is a list of results, of one network at least.
+
+    Raises
+    ------
+    SettingError
+        If there is not.
+    """
+    listed = list(results) if isinstance(results, list | tuple) else None
+    if listed is None or not all(isinstance(one, PaperResults) for one in listed):
+        raise SettingError(
+            f"results must be a list of PaperResults; found {found_text(results)}. "
+            "Pass [haarbor.analysis.paper_results(run)]."
+        )
+    if not listed:
+        raise SettingError("tables need the results of at least one network; found none.")
 
 
 def distinct_names(results: Sequence[PaperResults]) -> list[PaperResults]:

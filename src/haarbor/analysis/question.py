@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from haarbor.analysis.chosen_parts import is_whole_number
+from haarbor.argument_kinds import found_text, require_whole_number
 from haarbor.engines.engine import engine_named
 from haarbor.errors import HaarborError, SettingError
 from haarbor.questionnaire import Organization, QuestionnaireSettings, organize
@@ -59,7 +59,7 @@ class Question:
         """
         if options is not None and not isinstance(options, Mapping):
             raise SettingError(
-                f"options must be a mapping, from names to values; found {options!r}. "
+                f"options must be a mapping, from names to values; found {found_text(options)}. "
                 'Write them as {"n_iterations": 3}.'
             )
         given = dict(options or {})
@@ -67,7 +67,7 @@ class Question:
         unknown = [name for name in given if name not in _DEFAULTS]
         if unknown:
             raise SettingError(
-                f"options must be among {', '.join([*_DEFAULTS, 'engine'])}; found {unknown[0]!r}. "
+                f"options must be among {', '.join([*_DEFAULTS, 'engine'])}; found {found_text(unknown[0])}. "
                 "See haarbor.organize for what they mean."
             )
         values = {**_DEFAULTS, **given}
@@ -78,8 +78,8 @@ class Question:
         )
         return cls(
             options={name: getattr(settings, name) for name in _DEFAULTS},
-            k=_whole_number("k", k),
-            network_k=_whole_number("network_k", network_k),
+            k=require_whole_number("k", k, 1),
+            network_k=require_whole_number("network_k", network_k, 1),
         )
 
     @classmethod
@@ -125,17 +125,18 @@ def question_before(run: Run, chosen: Mapping[str, Any]) -> Question:
         names = ("organization", "head-entropy", "network-entropy")
         org, heads, network = (run.kept_result(name, batch=batch, **chosen).value for name in names)
         if isinstance(org, Organization):
+            usual = Question.asked()
             return Question.asked(
                 {name: getattr(org.settings, name) for name in _DEFAULTS},
-                **({"k": heads.k} if isinstance(heads, HeadEntropy) else {}),
-                **({"network_k": network.k} if isinstance(network, NetworkEntropy) else {}),
+                _asked_functions(heads, usual.k),
+                _asked_functions(network, usual.network_k),
             )
     return Question.asked()
 
 
-def _whole_number(name: str, value: Any) -> int:
-    if not is_whole_number(value) or value < 1:
-        raise SettingError(
-            f"{name} must be a whole number from 1; found {value!r}. Pass how many functions are summed over."
-        )
-    return int(value)
+def _asked_functions(entropy: object, usual: int) -> int:
+    """Number of functions that an entropy was asked for, as far as it can be known."""
+    if not isinstance(entropy, HeadEntropy | NetworkEntropy):
+        return usual
+    # An entropy of all functions may have been asked for more than there are.
+    return entropy.k if entropy.k < entropy.n_functions else max(entropy.k, usual)

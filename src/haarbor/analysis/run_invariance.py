@@ -12,6 +12,7 @@ from haarbor.analysis.damaged_results import tell_remade, whole_result
 from haarbor.analysis.head_trees import HeadSettings
 from haarbor.analysis.organized_heads import OrganizedHeads, organized_heads
 from haarbor.analysis.over_heads import over_heads
+from haarbor.argument_kinds import require_function, require_whole_number
 from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import DataError
 from haarbor.paraproducts import InvarianceFigures, SoftmaxInvariance, softmax_invariance
@@ -66,6 +67,8 @@ def run_invariance(
     What an earlier call with the same settings has kept is not done again, unless it was damaged since;
     then a ResultWarning says so.
     """
+    require_whole_number("seed", seed)
+    require_function("on_progress", on_progress)
     organized = organized_heads(
         run, batch, stream=stream, settings=settings, on_progress=_half(on_progress, 0)
     )

@@ -12,6 +12,7 @@ from haarbor.analysis.damaged_results import tell_remade, whole_result
 from haarbor.analysis.head_trees import HeadSettings
 from haarbor.analysis.organized_heads import organized_heads
 from haarbor.analysis.over_heads import over_heads
+from haarbor.argument_kinds import require_function, require_whole_number
 from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import DataError
 from haarbor.store import Run
@@ -51,6 +52,8 @@ def run_regularity(
         What an earlier call with the same settings has kept is not made again, unless it was damaged
         since; then a ResultWarning says so.
     """
+    require_whole_number("seed", seed)
+    require_function("on_progress", on_progress)
     organized = organized_heads(run, batch, stream=stream, settings=settings)
     place: Any = {"batch": batch, "content": "logits", "stream": organized.stream}
     damaged: list[str] = []

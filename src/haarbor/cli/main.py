@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import sys
-import warnings
-from typing import Any
 
 from haarbor.cli.interruption import EXIT_CODE as INTERRUPTED
 from haarbor.cli.interruption import Interruption
 from haarbor.cli.standard_streams import abandon_output, is_of_output, output_failure, prepare_streams
-from haarbor.errors import HaarborWarning
-from haarbor.printable import printable
+from haarbor.cli.told_warnings import told_warnings
 
 __all__ = ["main"]
 
@@ -27,7 +24,11 @@ def main() -> None:
     prepare_streams()
     interruption = Interruption()
     interruption.watch()
-    code = _exit_code(interruption)
+    try:
+        code = _exit_code(interruption)
+    except KeyboardInterrupt:
+        # It came while another failure was being looked at.
+        code = INTERRUPTED
     if interruption.happened:
         interruption.end()
     interruption.finished = True
@@ -41,8 +42,7 @@ def _exit_code(interruption: Interruption) -> int:
         # The first thing that takes time; it may be interrupted and may fail as the commands do.
         from haarbor.cli.app import app
 
-        with warnings.catch_warnings():
-            warnings.showwarning = _tell_warning
+        with told_warnings():
             app()
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else int(left.code is not None)
@@ -64,18 +64,15 @@ def _exit_code(interruption: Interruption) -> int:
     return 0
 
 
-def _tell_warning(message: Warning | str, category: type[Warning], *place: Any, **_options: Any) -> None:
-    """A warning of Haarbor in one line, without the place in the code that gave it."""
-    if issubclass(category, HaarborWarning):
-        _tell(printable(message))
-    else:
-        sys.stderr.write(warnings.formatwarning(message, category, *place[:2]))
-
-
 def _with_output(code: int) -> int:
     """The exit code, once everything printed has arrived."""
     failure = output_failure()
-    return code if failure is None else code or _output_lost(failure)
+    if failure is None:
+        return code
+    if code == 0:
+        return _output_lost(failure)
+    abandon_output()
+    return code
 
 
 def _output_lost(error: OSError) -> int:

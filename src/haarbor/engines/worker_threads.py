@@ -3,10 +3,11 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import lru_cache
 from typing import TypeVar
 
+from haarbor.engines.workers import Workers
 from haarbor.errors import SettingError
 
 __all__ = ["ordered_results", "thread_count", "usable_cores"]
@@ -39,9 +40,9 @@ def thread_count(asked: int | None) -> int:
 
 
 @lru_cache(maxsize=4)
-def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+def _workers(threads: int, process: int) -> Workers:
     """Threads kept from call to call; `process` in the key, because they do not survive a fork."""
-    return ThreadPoolExecutor(threads, thread_name_prefix=f"haarbor-{process}")
+    return Workers(threads, f"haarbor-{process}")
 
 
 def ordered_results(
@@ -55,11 +56,11 @@ def ordered_results(
     if threads == 1:
         yield from map(work, tasks)
         return
-    pool = _pool(threads, os.getpid())
+    workers = _workers(threads, os.getpid())
     pending: deque[Future[_Result]] = deque()
     try:
         for task in tasks:
-            pending.append(pool.submit(work, task))
+            pending.append(workers.submit(work, task))
             if len(pending) >= 2 * threads:
                 yield pending.popleft().result()
         while pending:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from haarbor.printable import printable
+
 __all__ = ["facts_html"]
 
 _CELL = "text-align: left; padding: 1px 12px 1px 0; vertical-align: top"
@@ -32,16 +34,20 @@ def facts_html(title: str, facts: Mapping[str, str], pictures: Sequence[tuple[st
     True
     """
     rows = "".join(
-        f'<tr><th style="{_CELL}; opacity: 0.7; font-weight: 400">{escape(name)}</th>'
-        f'<td style="{_CELL}">{escape(text)}</td></tr>'
+        f'<tr><th style="{_CELL}; opacity: 0.7; font-weight: 400">{_shown(name)}</th>'
+        f'<td style="{_CELL}">{_shown(text)}</td></tr>'
         for name, text in facts.items()
     )
     shown = "".join(
         f'<figure style="display: inline-block; margin: 6px 14px 0 0">{picture}'
-        f'<figcaption style="font-size: 0.85em; opacity: 0.75">{escape(caption)}</figcaption></figure>'
+        f'<figcaption style="font-size: 0.85em; opacity: 0.75">{_shown(caption)}</figcaption></figure>'
         for caption, picture in pictures
     )
     return (
-        f'<div style="font-family: system-ui, sans-serif"><strong>{escape(title)}</strong>'
+        f'<div style="font-family: system-ui, sans-serif"><strong>{_shown(title)}</strong>'
         f'<table style="border: 0; margin: 4px 0">{rows}</table>{shown}</div>'
     )
+
+
+def _shown(text: str) -> str:
+    return escape(printable(text))

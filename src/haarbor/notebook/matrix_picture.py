@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray
+from haarbor.printable import printable
 
 __all__ = ["matrix_picture"]
 
@@ -56,8 +57,9 @@ def matrix_picture(matrix: npt.ArrayLike, alt: str, *, side: int = 160) -> str:
     pixels = np.rint(_VIRIDIS[below] * (1 - part) + _VIRIDIS[below + 1] * part).astype(np.uint8)
     source = base64.b64encode(_png(pixels)).decode("ascii")
     width = max(1, round(side * values.shape[1] / values.shape[0]))
+    words = escape(printable(alt))
     return (
-        f'<img alt="{escape(alt)}" src="data:image/png;base64,{source}" width="{width}" height="{side}" '
+        f'<img alt="{words}" src="data:image/png;base64,{source}" width="{width}" height="{side}" '
         'style="image-rendering: pixelated; display: inline-block">'
     )
 

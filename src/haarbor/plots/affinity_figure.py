@@ -11,6 +11,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from haarbor.argument_kinds import require_kind
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
 from haarbor.plots.colour_limits import Extend, extend_of, robust_norm
@@ -56,6 +57,8 @@ def affinity_figure(
     ShapeError
         If there is not one layer or label an item.
     """
+    require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
+    require_kind("axis", axis, str, "Pass the name of an axis.")
     order = organization.order(axis)
     if head_layers is not None and axis != "head":
         raise SettingError(f"head_layers belong to the axis 'head'; found axis {axis!r}. Leave them out.")

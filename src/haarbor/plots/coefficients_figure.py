@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from haarbor.argument_kinds import require_kind
 from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.errors import SettingError, TreeError
 from haarbor.named_axes import axis_names
@@ -67,6 +68,7 @@ def coefficients_figure(
     ShapeError, DataError, TreeError
         If the tensor or the trees cannot be used.
     """
+    require_kind("trees", trees, Mapping, "Pass organization.trees.")
     names = axis_names(axes, np.ndim(X))
     array: AnyArray = np.asarray(X)
     expanded = tuple(axis for axis in names if axis != "head")

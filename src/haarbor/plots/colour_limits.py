@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 
+from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray
 from haarbor.errors import DataError, SettingError
 
@@ -40,9 +41,12 @@ def robust_norm(
         If nothing is left to scale by, or a logarithm is asked of negative values.
     """
     if scale not in ("linear", "log"):
-        raise SettingError(f"scale must be 'linear' or 'log'; found {scale!r}.")
-    if len(quantiles) != 2 or not 0 <= quantiles[0] < quantiles[1] <= 1:
-        raise SettingError(f"quantiles must be two increasing numbers in 0..1; found {quantiles}.")
+        raise SettingError(f"scale must be 'linear' or 'log'; found {found_text(scale)}. Pass one of these.")
+    if not _are_quantiles(quantiles):
+        raise SettingError(
+            f"quantiles must be two increasing numbers in 0..1; found {found_text(quantiles)}. "
+            "Pass such as (0.01, 0.99)."
+        )
     present = values[np.isfinite(values)]
     if scale == "log":
         if (present < 0).any():
@@ -62,6 +66,14 @@ def robust_norm(
         half = max(abs(float(low)), 1e-12) / 2
         low, high = low - half, high + half
     return Normalize(float(low), float(high))
+
+
+def _are_quantiles(quantiles: Any) -> bool:
+    try:
+        low, high = quantiles
+        return bool(0 <= low < high <= 1)
+    except (TypeError, ValueError):
+        return False
 
 
 def extend_of(values: FloatArray, norm: Normalize) -> Extend:

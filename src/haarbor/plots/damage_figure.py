@@ -86,6 +86,6 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
         f"{plain_text(curves.metric)} ({'higher' if curves.higher_is_better else 'lower'} is better)"
     )
     axes.legend(loc="best", handlelength=3.5)
-    axes.set_title(_WORDS.get(curves.replacement, curves.replacement))
+    axes.set_title(_WORDS.get(curves.replacement, plain_text(curves.replacement)))
     add_title(figure, title)
     return figure

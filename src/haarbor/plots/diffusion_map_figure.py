@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
+from haarbor.argument_kinds import found_text, is_whole_number, require_kind, require_whole_number
 from haarbor.array_types import FloatArray
 from haarbor.errors import DataError, SettingError
 from haarbor.plots.figure_text import add_title, checked_labels, plain_text
@@ -65,10 +66,13 @@ def diffusion_map_figure(
     DataError
         If there is a single item: it has no coordinates.
     """
-    if dimensions not in (2, 3):
-        raise SettingError(f"dimensions must be 2 or 3; found {dimensions!r}.")
-    if isinstance(n_outliers, bool) or not isinstance(n_outliers, int | np.integer) or n_outliers < 0:
-        raise SettingError(f"n_outliers must be a whole number from 0; found {n_outliers!r}.")
+    require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
+    require_kind("axis", axis, str, "Pass the name of an axis.")
+    if not is_whole_number(dimensions) or dimensions not in (2, 3):
+        raise SettingError(f"dimensions must be 2 or 3; found {found_text(dimensions)}. Pass one of these.")
+    if not isinstance(time, int | float | np.number) or isinstance(time, bool):
+        raise SettingError(f"time must be a number; found {found_text(time)}. Pass 1.0, or leave it out.")
+    require_whole_number("n_outliers", n_outliers)
     if head_layers is not None and axis != "head":
         raise SettingError(f"head_layers belong to the axis 'head'; found axis {axis!r}. Leave them out.")
     points = organization.embedding(axis, dimensions, time)

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray
 from haarbor.errors import SettingError, ShapeError
 from haarbor.wavelets.entropy import HeadEntropy
@@ -46,9 +47,17 @@ def entropy_values(entropies: HeadEntropy | Sequence[HeadEntropy], measure: Meas
     ShapeError
         If the batches have different numbers of heads.
     """
-    if measure not in _NAMES:
-        raise SettingError(f"measure must be one of {', '.join(map(repr, _NAMES))}; found {measure!r}.")
-    batches = [entropies] if isinstance(entropies, HeadEntropy) else list(entropies)
+    if not isinstance(measure, str) or measure not in _NAMES:
+        raise SettingError(
+            f"measure must be one of {', '.join(map(repr, _NAMES))}; found {found_text(measure)}. Pass one."
+        )
+    listed = [entropies] if isinstance(entropies, HeadEntropy) else entropies
+    if not isinstance(listed, list | tuple) or not all(isinstance(one, HeadEntropy) for one in listed):
+        raise SettingError(
+            f"entropies must be a HeadEntropy or a list of such; found {found_text(entropies)}. "
+            "Pass what haarbor.head_entropy gives."
+        )
+    batches = list(listed)
     if not batches:
         raise SettingError("entropies must hold at least one batch; found none.")
     counts = {len(batch) for batch in batches}

@@ -9,9 +9,11 @@ from functools import cache
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 
+from haarbor.argument_kinds import found_text
 from haarbor.errors import SettingError, ShapeError
 
 __all__ = ["add_title", "checked_labels", "plain_text"]
@@ -63,10 +65,14 @@ def checked_labels(
     """
     if labels is None:
         return None
-    if isinstance(labels, str):
-        raise ShapeError(f"{name} must be a sequence of texts; found the single text {labels!r}.")
+    if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray):
+        raise ShapeError(
+            f"{name} must be a sequence of texts; found {found_text(labels)}. Pass one text an item."
+        )
     if len(labels) != n_items:
-        raise ShapeError(f"{name} must hold one text an item, {n_items}; found {len(labels)}.")
+        raise ShapeError(
+            f"{name} must hold one text an item, {n_items}; found {len(labels)}. Pass one text an item."
+        )
     return [plain_text(label, max_letters) for label in labels]
 
 
@@ -75,7 +81,7 @@ def add_title(figure: Figure, title: str | None) -> None:
     if title is None:
         return
     if not isinstance(title, str):
-        raise SettingError(f"title must be a text; found {title!r}.")
+        raise SettingError(f"title must be a text; found {found_text(title)}. Pass one, or leave it out.")
     letters = int(figure.get_figwidth() * 72.0 / 6.0)
     lines = [line for part in title.splitlines() for line in textwrap.wrap(part, letters)]
     figure.set_figheight(figure.get_figheight() + 0.19 * len(lines))

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 
+from haarbor.argument_kinds import found_text
 from haarbor.array_types import IntArray
 from haarbor.errors import SettingError
 from haarbor.plots.figure_text import add_title, checked_labels, plain_text
@@ -76,7 +77,9 @@ def haar_basis_figure(
         another one.
     """
     if scale not in ("function", "basis"):
-        raise SettingError(f"scale must be 'function' or 'basis'; found {scale!r}.")
+        raise SettingError(
+            f"scale must be 'function' or 'basis'; found {found_text(scale)}. Pass one of these."
+        )
     leaves = checked_order(order, tree)
     layers = checked_head_layers(head_layers, tree.n_items)
     names = checked_labels("labels", labels, tree.n_items)

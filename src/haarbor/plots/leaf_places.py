@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from haarbor.argument_kinds import require_kind
 from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.errors import ShapeError, TreeError
 from haarbor.trees.partition_tree import PartitionTree
@@ -31,11 +32,14 @@ def checked_order(order: npt.ArrayLike | None, tree: PartitionTree) -> IntArray:
 
     Raises
     ------
+    SettingError
+        If it is no tree.
     ShapeError
         If `order` does not hold every item once.
     TreeError
         If it tears a folder apart.
     """
+    require_kind("tree", tree, PartitionTree, "Pass one of organization.trees.")
     if order is None:
         return tree.leaf_order()
     items: AnyArray = np.asarray(order)

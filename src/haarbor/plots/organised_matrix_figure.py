@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from haarbor.argument_kinds import found_text, is_whole_number, require_kind
 from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.errors import DataError, SettingError, ShapeError
 from haarbor.named_axes import checked_mask
@@ -82,6 +83,7 @@ def organised_matrix_figure(
     TreeError
         If a tree has no level `border_level`.
     """
+    require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
     rows, columns = _matrix_axes(organization)
     matrix = _shown_matrix(X, organization, head, mask)
     labels = {
@@ -217,7 +219,13 @@ def _name_axis(
 
 
 def _level(border_level: int | Mapping[str, int] | None, axis: str) -> int | None:
-    return border_level.get(axis) if isinstance(border_level, Mapping) else border_level
+    level = border_level.get(axis) if isinstance(border_level, Mapping) else border_level
+    if level is not None and not is_whole_number(level):
+        raise SettingError(
+            f"border_level must be a whole number, or one for each axis; found {found_text(level)}. "
+            "Pass the number of a level, or leave it out."
+        )
+    return level
 
 
 def _add_borders(

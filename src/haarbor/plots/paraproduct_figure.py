@@ -9,7 +9,8 @@ from matplotlib.colors import Colormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from haarbor.array_types import FloatArray, IntArray
+from haarbor.array_types import AnyArray, FloatArray, IntArray
+from haarbor.errors import ShapeError
 from haarbor.paraproducts import paraproduct_forms
 from haarbor.plots.colour_limits import extend_of, robust_norm
 from haarbor.plots.figure_text import add_title
@@ -119,7 +120,16 @@ def paraproduct_figure(
 
 
 def _order(tree: PartitionTree, order: npt.ArrayLike | None, scores: FloatArray) -> IntArray:
-    return tree.leaf_order(scores) if order is None else np.asarray(order)
+    if order is None:
+        return tree.leaf_order(scores)
+    items: AnyArray = np.asarray(order)
+    whole = items.dtype.kind in "iu" and items.shape == (tree.n_items,)
+    if not whole or not np.array_equal(np.sort(items), np.arange(tree.n_items)):
+        raise ShapeError(
+            f"an order must hold every item from 0 to {tree.n_items - 1} once; found shape {items.shape}. "
+            "Take it from organization.order(axis), or leave it out."
+        )
+    return items
 
 
 def _draw(figure: Figure, panel: Axes, picture: FloatArray, colours: Colormap, norm: Normalize) -> None:

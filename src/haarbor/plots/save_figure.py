@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from haarbor.argument_kinds import require_kind, require_path
 from haarbor.errors import SettingError
 from haarbor.plots.style import house_style
 from haarbor.whole_file import whole_file
@@ -41,11 +42,12 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     SettingError
-        If the ending is another one, or there is no such folder.
+        If it is no figure, the ending is another one, or there is no such folder.
     StoreError
         If it cannot be written; what was there before is then unharmed.
     """
-    target = Path(path)
+    require_kind("figure", figure, Figure, "Pass what a function of haarbor.plots gives.")
+    target = Path(require_path("the place of a figure", path))
     suffix = target.suffix.lower()
     if suffix not in _WITHOUT_DATE:
         raise SettingError(

@@ -11,7 +11,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from haarbor.argument_kinds import found_text
 from haarbor.array_types import AnyArray, IntArray
+from haarbor.errors import SettingError
 from haarbor.plots.figure_text import add_title, checked_labels
 from haarbor.plots.head_layers import HeadLayers, add_layer_bar, checked_head_layers
 from haarbor.plots.leaf_places import checked_order, leaf_places
@@ -64,6 +66,8 @@ def tree_figure(
     leaves = checked_order(order, tree)
     layers = checked_head_layers(head_layers, tree.n_items)
     names = checked_labels("labels", labels, tree.n_items) or list(layers.names)
+    if width is not None and not (isinstance(width, int | float) and 0 < width < float("inf")):
+        raise SettingError(f"width must be a number of inches; found {found_text(width)}. Pass such as 5.0.")
     inches = width if width is not None else float(np.clip(0.16 * tree.n_items + 1.2, 3.4, PAGE_WIDTH))
     spacing = (inches - _MARGIN) / tree.n_items
     height = float(np.clip(0.34 * tree.n_levels + 1.0, 1.4, 5.5))

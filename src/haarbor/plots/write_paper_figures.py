@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from haarbor.analysis import PaperResults, ResultTable, SoftmaxExample, paper_tables
 from haarbor.analysis.paper_tables import distinct_names
 from haarbor.analysis.result_table import escaped
+from haarbor.argument_kinds import require_function, require_path
 from haarbor.errors import SettingError
 from haarbor.plots.network_heading import network_heading
 from haarbor.plots.paper_captions import paper_captions
@@ -64,7 +65,8 @@ def write_paper_figures(
     """
     tables = paper_tables(results)
     named = distinct_names(results)
-    place = Path(folder)
+    require_function("on_progress", on_progress)
+    place = Path(require_path("the folder for the figures", folder))
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from haarbor.errors import SettingError
+from haarbor.printable import printable
 from haarbor.report.packing import packed_text
 from haarbor.report.run_payload import RunPayload
 from haarbor.report.sections import SECTIONS
@@ -80,7 +81,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
     title = " and ".join(str(payload.data["model"]) for payload in payloads)
     parts = {
         "policy": _policy(own_script, plotly),
-        "title": html.escape(f"{title} - attention heads"),
+        "title": html.escape(printable(f"{title} - attention heads")),
         "style": "\n".join(_asset(name) for name in _STYLES),
         "data": "\n".join(pieces),
         "script": own_script,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from haarbor.analysis.chosen_parts import require_run
+from haarbor.argument_kinds import require_whole_number
 from haarbor.errors import SettingError
 from haarbor.report.organised import chosen_parts
 from haarbor.report.page import page_html
@@ -48,11 +50,14 @@ def report_html(
     DataError
         If a run is empty or not organised.
     """
-    chosen_runs = [runs] if isinstance(runs, Run) else list(runs)
+    chosen_runs = [runs] if isinstance(runs, Run) else runs
+    if not isinstance(chosen_runs, list | tuple):
+        require_run(chosen_runs)
     if len(chosen_runs) not in (1, 2):
-        raise SettingError(f"a report is of one run or of two; found {len(chosen_runs)}.")
-    if n_batches < 1:
-        raise SettingError(f"n_batches must be at least 1; found {n_batches}.")
+        raise SettingError(
+            f"a report is of one run or of two; found {len(chosen_runs)}. Make a report of each, or of pairs."
+        )
+    require_whole_number("n_batches", n_batches, 1)
     chosen = [chosen_parts(run, content, stream) for run in chosen_runs]
     payloads = [run_payload(run, parts, n_batches) for run, parts in zip(chosen_runs, chosen, strict=True)]
     options = []

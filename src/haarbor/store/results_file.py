@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from haarbor.argument_kinds import require_path
 from haarbor.array_types import AnyArray
-from haarbor.errors import HaarborError, SettingError, StoreError
+from haarbor.errors import HaarborError, StoreError
 from haarbor.store.failures import storage_failures
 from haarbor.store.result_values import restored_value, stored_value
 from haarbor.whole_file import whole_file
@@ -45,7 +46,7 @@ def save_results_file(value: object, path: str | os.PathLike[str]) -> Path:
     SettingError
         If something in it has no stored form.
     """
-    file = _checked_path(path)
+    file = Path(require_path("the place of a results file", path))
     if file.suffix != ".npz":
         raise StoreError(f"a results file must end in .npz; found {file.name!r}. Change the ending.")
     described, arrays = stored_value(value)
@@ -74,7 +75,7 @@ def load_results_file(path: str | os.PathLike[str]) -> Any:
     StoreError
         If there is no such file, it is damaged, or another program made it.
     """
-    file = _checked_path(path)
+    file = Path(require_path("the place of a results file", path))
     if not file.is_file():
         raise StoreError(f"{file} must be a file; there is none. Check the path.")
     with storage_failures(f"reading {file}"):
@@ -116,14 +117,6 @@ def _value_of(file: Path, arrays: dict[str, AnyArray]) -> Any:
         raise StoreError(
             f"{file} must hold every part of its result; {_one_line(error)}. It is damaged; make it again."
         ) from None
-
-
-def _checked_path(path: object) -> Path:
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise SettingError(
-            f"the place of a results file must be a path; found {path!r}. Pass the name of a file as a text."
-        )
-    return Path(path)
 
 
 def _one_line(error: Exception) -> str:

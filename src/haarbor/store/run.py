@@ -10,6 +10,7 @@ import numpy as np
 
 from haarbor.array_types import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from haarbor.errors import SettingError, StoreError
+from haarbor.printable import printable
 from haarbor.store.batch_marker import BatchMarker, Labels, complete_batches, read_marker
 from haarbor.store.chunked_arrays import DamagedChunkError, existing_array, read_chunk
 from haarbor.store.damage import Damage, damages
@@ -127,7 +128,7 @@ class Run:
         batches = f"{self.n_batches} batches" if total is None else f"{self.n_batches} of {total} batches"
         stream = self._plan.stream()
         return (
-            f"Run({self.model}: {stream.n_layers} layers x {stream.n_heads} heads, "
+            f"Run({printable(self.model)}: {stream.n_layers} layers x {stream.n_heads} heads, "
             f"{stream.n_queries} x {stream.n_keys}, {batches}, {', '.join(self.contents)} "
             f"as {self._plan.dtype})"
         )
@@ -147,13 +148,15 @@ class Run:
             "streams": ", ".join(self.streams),
         }
         pictures = []
-        if batches and self.has_result("head-entropy", batch=batches[0]):
-            raw = self.load_result("head-entropy", batch=batches[0]).raw
+        entropy = self.kept_result("head-entropy", batch=batches[0]) if batches else None
+        if entropy is not None and entropy.state == "whole":
+            raw = entropy.value.raw
             caption = f"Haar entropy on batch {batches[0]}, layers down: {raw.min():.3g} to {raw.max():.3g}"
             raw = raw.reshape(stream.n_layers, stream.n_heads)
             pictures.append((caption, matrix_picture(raw, caption, side=max(60, 12 * stream.n_layers))))
         else:
-            facts["organised"] = "not yet"
+            damaged = entropy is not None and entropy.state == "damaged"
+            facts["organised"] = "damaged; haarbor organize makes it again" if damaged else "not yet"
         return facts_html("Run", facts, pictures)
 
     def tensor(self, batch: int = 0, content: str = "probabilities", stream: str | None = None) -> HeadTensor:

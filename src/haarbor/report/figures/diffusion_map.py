@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from haarbor.argument_kinds import found_text, is_whole_number
 from haarbor.errors import DataError, SettingError
 from haarbor.questionnaire import Organization
 from haarbor.report.figures.graph_objects import graph_objects, in_page_style
@@ -36,8 +37,8 @@ def diffusion_map_figure(
     DataError
         If there are too few heads.
     """
-    if dimensions not in (2, 3):
-        raise SettingError(f"dimensions must be 2 or 3; found {dimensions!r}.")
+    if not is_whole_number(dimensions) or dimensions not in (2, 3):
+        raise SettingError(f"dimensions must be 2 or 3; found {found_text(dimensions)}. Pass one of these.")
     go = graph_objects()
     heads = heads_of(source, heads_per_layer)
     points = heads.coordinates

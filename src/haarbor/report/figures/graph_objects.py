@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from haarbor.errors import SettingError
+from haarbor.printable import printable
 
 __all__ = ["graph_objects", "in_page_style", "plain_label"]
 
@@ -30,7 +31,7 @@ def graph_objects() -> Any:
 def in_page_style(figure: Any, title: str, *, height: int = 420) -> Any:
     """Give a figure the look of the page; the same figure."""
     return figure.update_layout(
-        title={"text": escape(title), "font": {"size": 15}},
+        title={"text": escape(printable(title)), "font": {"size": 15}},
         height=height,
         margin={"l": 60, "r": 20, "t": 50, "b": 50},
         template="plotly_white",
@@ -38,11 +39,11 @@ def in_page_style(figure: Any, title: str, *, height: int = 420) -> Any:
 
 
 def plain_label(text: str) -> str:
-    """Text in which plotly finds no tags.
+    """Text in which plotly finds no tags, and that can be encoded.
 
     Examples
     --------
     >>> plain_label("<b>the</b>")
     '&lt;b&gt;the&lt;/b&gt;'
     """
-    return escape(text, quote=False)
+    return escape(printable(text), quote=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from haarbor.analysis.valid_tokens import valid_tokens
 from haarbor.report.figures.graph_objects import graph_objects, in_page_style
-from haarbor.report.figures.heads import head_index
+from haarbor.report.figures.heads import batch_index, head_index
 from haarbor.report.haar_scales import haar_scales
 from haarbor.report.organised import chosen_parts
 from haarbor.store import Run
@@ -34,7 +34,7 @@ def haar_scales_figure(run: Run, head: int | str, *, batch: int | None = None) -
     """
     go = graph_objects()
     index, chosen = head_index(run, head), chosen_parts(run)
-    place = run.batches[0] if batch is None else batch
+    place = batch_index(run, batch)
     tokens = valid_tokens(run.tensor(place, **chosen), run.mask(place, chosen["stream"]))
     organization = run.load_result("organization", batch=place, **chosen)
     values = tokens.filled(chosen["content"])[:, :, index : index + 1]

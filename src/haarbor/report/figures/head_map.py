@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from haarbor.analysis import head_scores
+from haarbor.argument_kinds import found_text
 from haarbor.errors import SettingError
 from haarbor.report.figures.graph_objects import graph_objects, in_page_style
 from haarbor.report.organised import chosen_parts
@@ -37,8 +38,11 @@ def head_map_figure(run: Run, score: str = "entropy", *, batch: int | None = Non
     go = graph_objects()
     chosen = chosen_parts(run)
     scores = {found.name: found for found in head_scores(run, batch=batch, **chosen)}
-    if score not in scores:
-        raise SettingError(f"score must be one that the run holds, {', '.join(scores)}; found {score!r}.")
+    if not isinstance(score, str) or score not in scores:
+        raise SettingError(
+            f"score must be one that the run holds, {', '.join(scores)}; found {found_text(score)}. "
+            "Choose one."
+        )
     sizes = run.plan.stream(chosen["stream"])
     values = scores[score].values.reshape(sizes.n_layers, sizes.n_heads)
     trace = go.Heatmap(

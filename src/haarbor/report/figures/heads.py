@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from haarbor.analysis.chosen_parts import checked_batch, require_run
+from haarbor.argument_kinds import found_text, is_whole_number, require_kind, require_whole_number
 from haarbor.array_types import FloatArray, IntArray
-from haarbor.errors import SettingError
+from haarbor.errors import DataError, SettingError
 from haarbor.questionnaire import Organization
 from haarbor.report.head_geometry import head_geometry
 from haarbor.report.organised import chosen_parts
@@ -15,7 +17,7 @@ from haarbor.spectral import diffusion_map
 from haarbor.store import Run
 from haarbor.trees import PartitionTree
 
-__all__ = ["Heads", "head_index", "heads_of"]
+__all__ = ["Heads", "batch_index", "head_index", "heads_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -51,6 +53,11 @@ def heads_of(source: Run | Organization, heads_per_layer: int | None = None) -> 
     StoreError
         If a run has not been organised.
     """
+    require_kind(
+        "source", source, (Run, Organization), "Pass an organised run, or what haarbor.organize gives."
+    )
+    if heads_per_layer is not None:
+        require_whole_number("heads_per_layer", heads_per_layer, 1)
     if isinstance(source, Run):
         chosen = chosen_parts(source)
         found = head_geometry(source.load_result("consensus", batch=None, **chosen))
@@ -87,10 +94,31 @@ def head_index(run: Run, head: int | str) -> int:
     SettingError
         If there is no such head.
     """
+    require_run(run)
     per_layer = run.heads_per_layer
     names = [f"{index // per_layer}.{index % per_layer}" for index in range(run.n_heads)]
     if isinstance(head, str) and head in names:
         return names.index(head)
-    if isinstance(head, int) and not isinstance(head, bool) and 0 <= head < run.n_heads:
-        return head
-    raise SettingError(f"head must be written layer.head, from {names[0]} to {names[-1]}; found {head!r}.")
+    if is_whole_number(head) and 0 <= int(head) < run.n_heads:
+        return int(head)
+    raise SettingError(
+        f"head must be written layer.head, from {names[0]} to {names[-1]}; found {found_text(head)}. "
+        "Choose among these."
+    )
+
+
+def batch_index(run: Run, batch: int | None) -> int:
+    """Batch to show, the first complete one if none is asked for.
+
+    Raises
+    ------
+    SettingError
+        If there is no such batch.
+    DataError
+        If the run has none at all.
+    """
+    if batch is not None:
+        return checked_batch(run, batch)
+    if not run.batches:
+        raise DataError("the run must have at least one complete batch; it has none. Capture again.")
+    return run.batches[0]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from haarbor.analysis import head_scores
-from haarbor.errors import SettingError
+from haarbor.argument_kinds import found_text
+from haarbor.errors import DataError, SettingError
 from haarbor.report.figures.graph_objects import graph_objects, in_page_style
 from haarbor.report.figures.heads import head_index
 from haarbor.report.organised import chosen_parts
@@ -40,9 +41,12 @@ def over_batches_figure(run: Run, head: int | str, score: str = "entropy") -> An
     go = graph_objects()
     index, chosen = head_index(run, head), chosen_parts(run)
     each = [{s.name: s for s in head_scores(run, batch=batch, **chosen)} for batch in run.batches]
-    if not all(score in found for found in each):
+    if not each:
+        raise DataError("the run must have at least one complete batch; it has none. Capture again.")
+    if not isinstance(score, str) or not all(score in found for found in each):
         raise SettingError(
-            f"score must be one that every batch holds, {', '.join(each[0])}; found {score!r}."
+            f"score must be one that every batch holds, {', '.join(each[0])}; found {found_text(score)}. "
+            "Choose one."
         )
     table = np.stack([found[score].values for found in each])
     x = [str(batch) for batch in run.batches]
