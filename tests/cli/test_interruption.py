@@ -35,7 +35,10 @@ def assert_interrupted(process):
     """Send the signal, and look at the end."""
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    try:
+        _, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
     assert time.monotonic() - began < SOON
     assert process.returncode == 130, err
     assert [line for line in err.splitlines() if line.startswith("haarbor:")] == [LINE]

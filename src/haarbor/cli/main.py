@@ -24,7 +24,11 @@ def main() -> None:
     prepare_streams()
     interruption = Interruption()
     interruption.watch()
-    code = _exit_code(interruption)
+    try:
+        code = _exit_code(interruption)
+    except KeyboardInterrupt:
+        # It came while another failure was being looked at.
+        code = INTERRUPTED
     if interruption.happened:
         interruption.end()
     interruption.finished = True
@@ -63,7 +67,12 @@ def _exit_code(interruption: Interruption) -> int:
 def _with_output(code: int) -> int:
     """The exit code, once everything printed has arrived."""
     failure = output_failure()
-    return code if failure is None else code or _output_lost(failure)
+    if failure is None:
+        return code
+    if code == 0:
+        return _output_lost(failure)
+    abandon_output()
+    return code
 
 
 def _output_lost(error: OSError) -> int:
