@@ -62,10 +62,16 @@ def _npy(rng: Rng, seed: int, here: Path) -> Prepared:
         ("absurd size", _npy_header(descr % "(1000000000, 1000000000, 1000000000)", data), "refused"),
         ("absurd size", _npy_header(descr % "(9223372036854775807, 2, 2)", data), "refused"),
         ("negative size", _npy_header(descr % "(-1, 4, 2)", data), "refused"),
-        ("no numbers", _npy_header("{'descr': '<U8', 'fortran_order': False, 'shape': (1, 1, 1), }",
-        b"x" * 64), "refused"),
-        ("code in the header",
-        _npy_header(f"__import__('pathlib').Path({str(here / 'executed')!r}).touch()"), "refused"),
+        (
+            "no numbers",
+            _npy_header("{'descr': '<U8', 'fortran_order': False, 'shape': (1, 1, 1), }", b"x" * 64),
+            "refused",
+        ),
+        (
+            "code in the header",
+            _npy_header(f"__import__('pathlib').Path({str(here / 'executed')!r}).touch()"),
+            "refused",
+        ),
         ("deep header", _npy_header("(" * 5000 + ")" * 5000), "refused"),
         ("header of nothing", b"\x93NUMPY\x09\x09" + data[8:], "refused"),
         ("plain text", b"1 2 3\n", "refused"),
@@ -75,7 +81,7 @@ def _npy(rng: Rng, seed: int, here: Path) -> Prepared:
         ("complex", _npy_bytes(_good(rng) + 1j), "refused"),
         ("records", _npy_bytes(np.zeros((2, 2, 2), [("a", "f8")])), "refused"),
         ("zip file", b"PK\x03\x04" + bytes(100), "refused"),
-    )  # fmt: skip
+    )
     name, content, demand = variants[seed % len(variants)]
     path = here / "a.npy"
     path.write_bytes(content)
@@ -89,10 +95,20 @@ def _npz(rng: Rng, seed: int, here: Path) -> Prepared:
     place = int(rng.integers(len(data)))
     flipped = bytearray(data)
     flipped[place] ^= 1 << int(rng.integers(8))
-    name = ("cut short", "bit flipped", "objects", "absurd size", "many arrays", "not arrays",
-    "names that climb",
-            "no array", "the same name twice", "encrypted", "deep name",
-            "bit flipped")[seed % 12]  # fmt: skip
+    name = (
+        "cut short",
+        "bit flipped",
+        "objects",
+        "absurd size",
+        "many arrays",
+        "not arrays",
+        "names that climb",
+        "no array",
+        "the same name twice",
+        "encrypted",
+        "deep name",
+        "bit flipped",
+    )[seed % 12]
     demand: Any = "refused"
     if name == "cut short":
         path.write_bytes(data[:place])
@@ -174,7 +190,7 @@ def _safetensors(rng: Rng, seed: int, here: Path) -> Prepared:
         ("shape of fractions", entry_with(shape=[3.5, 4, 2]), "refused"),
         ("endless number", entry_with(shape=[float("inf")]), "refused"),
         ("the same name twice", good[:-1] + b", " + good[1:], "either"),
-    )  # fmt: skip
+    )
     name, head, demand = variants[seed % len(variants)]
     path = here / "a.safetensors"
     length = len(head) if seed % 5 else one_of(rng, (2**63, 2**64 - 1, 0, 1, len(head) + 1))
@@ -186,10 +202,16 @@ def _safetensors(rng: Rng, seed: int, here: Path) -> Prepared:
 def _special(rng: Rng, seed: int, here: Path) -> Prepared:
     suffix = (".npy", ".npz", ".safetensors")[seed // 8 % 3]
     path = here / f"a{suffix}"
-    name = ("a pipe", "a socket", "a device", "a link to itself", "a folder", "a link to nothing", "endless",
-    "a pickle")[
-        seed % 8
-    ]  # fmt: skip
+    name = (
+        "a pipe",
+        "a socket",
+        "a device",
+        "a link to itself",
+        "a folder",
+        "a link to nothing",
+        "endless",
+        "a pickle",
+    )[seed % 8]
     if name == "a pipe":
         os.mkfifo(path)
     elif name == "a socket":

@@ -80,8 +80,7 @@ _WRONG: dict[str, Callable[[Rng, Array], Spoilt]] = {
     "ragged lists": _refused(lambda rng, good: [[1.0, 2.0], [3.0]]),
     "no entries": _refused(lambda rng, good: np.zeros((*good.shape[:-1], 0))),
     "an axis too many": _refused(lambda rng, good: good[..., None, None]),
-    "an axis too few": _refused(lambda rng, good: good.reshape(-1)[:2][0] if good.ndim == 1 else good[0, ...,
-    0]),
+    "an axis too few": _refused(lambda rng, good: good[0] if good.ndim == 1 else good[0, ..., 0]),
     "masked entries": _refused(
         lambda rng, good: np.ma.masked_array(good, mask=_with_one(rng, np.zeros(good.shape, bool), True))
     ),

@@ -65,9 +65,18 @@ def _configuration(rng: Rng, seed: int, here: Path) -> Prepared:
     (folder / "evil.py").write_text(
         f"from pathlib import Path\nPath({str(here / 'executed')!r}).write_text('done')\n", encoding="utf-8"
     )
-    name = ("code of its own", "unknown kind", "deep", "no JSON", "a list", "a value changed",
-    "a value changed",
-            "a value changed", "another repository", "a link")[seed % 10]  # fmt: skip
+    name = (
+        "code of its own",
+        "unknown kind",
+        "deep",
+        "no JSON",
+        "a list",
+        "a value changed",
+        "a value changed",
+        "a value changed",
+        "another repository",
+        "a link",
+    )[seed % 10]
     demand: Any = "refused"
     if name == "code of its own":
         document.update(auto_map=code, model_type=one_of(rng, ("evil", "gpt2")), architectures=["Evil"])
@@ -98,9 +107,15 @@ def _weights(rng: Rng, seed: int, here: Path) -> Prepared:
     path = folder / "model.safetensors"
     data = bytearray(path.read_bytes())
     place = int(rng.integers(len(data)))
-    name = ("cut short", "a bit of the header flipped", "a pickle", "only a pickle", "empty",
-    "index that climbs",
-            "tokenizer that is none")[seed % 7]  # fmt: skip
+    name = (
+        "cut short",
+        "a bit of the header flipped",
+        "a pickle",
+        "only a pickle",
+        "empty",
+        "index that climbs",
+        "tokenizer that is none",
+    )[seed % 7]
     demand: Any = "refused"
     if name == "cut short":
         path.write_bytes(data[:place])
@@ -146,12 +161,20 @@ def _pruned(rng: Rng, seed: int, here: Path) -> Prepared:
     whole = _answer_of(load_pruned(folder))
     pickled = here / "evil.pth"
     pickled.write_bytes(treacherous_pickle(here))
-    name = ("a value changed", "a value changed", "a value changed", "another library", "a pickle by timm",
-    "timm from a hub",
-            "a name that is no class", "deep", "weights cut short", "huge layers", "weights a pickle",
-            "no layers")[
-        seed % 12
-    ]  # fmt: skip
+    name = (
+        "a value changed",
+        "a value changed",
+        "a value changed",
+        "another library",
+        "a pickle by timm",
+        "timm from a hub",
+        "a name that is no class",
+        "deep",
+        "weights cut short",
+        "huge layers",
+        "weights a pickle",
+        "no layers",
+    )[seed % 12]
     demand: Any = "refused"
     if name == "a value changed":
         odd = (

@@ -57,10 +57,17 @@ def _replaced(rng: Rng, seed: int, here: Path) -> Prepared:
     files = sorted(path for path in run.rglob("*") if path.is_file() and path.suffix != ".lock")
     path = one_of(rng, files)
     path.unlink()
-    name = ("a pipe", "endless", "a link to itself", "a folder", "nothing", "deep JSON", "a pickle",
-    "another JSON", "huge")[
-        seed % 9
-    ]  # fmt: skip
+    name = (
+        "a pipe",
+        "endless",
+        "a link to itself",
+        "a folder",
+        "nothing",
+        "deep JSON",
+        "a pickle",
+        "another JSON",
+        "huge",
+    )[seed % 9]
     if name == "a pipe":
         os.mkfifo(path)
     elif name == "endless":
@@ -91,10 +98,26 @@ def _rewritten(rng: Rng, seed: int, here: Path) -> Prepared:
     document = json.loads(path.read_text(encoding="utf-8"))
     odd: Any = one_of(
         rng,
-        (None, -1, 0, 2**70, 1e308, "", "../../x", "\x1b[2J", [], {}, [[]], True, "NaN", 0.5, ["x"] * 3,
-        {"name": "x"},
-         "x" * 100_000),
-    )  # fmt: skip
+        (
+            None,
+            -1,
+            0,
+            2**70,
+            1e308,
+            "",
+            "../../x",
+            "\x1b[2J",
+            [],
+            {},
+            [[]],
+            True,
+            "NaN",
+            0.5,
+            ["x"] * 3,
+            {"name": "x"},
+            "x" * 100_000,
+        ),
+    )
     changed = changed_json(document, rng, odd)
     path.write_text(json.dumps(document), encoding="utf-8")
     name = f"{path.relative_to(run)}: {changed} is {str(odd)[:30]!r}"

@@ -30,8 +30,7 @@ Rng = np.random.Generator
 # What is no number of any kind, wherever it is passed.
 _NO_NUMBERS: tuple[Any, ...] = (
     "3", "", "\x1b[31m", b"3", 1j, [], [1], {}, {"query": "x"}, (1, 2), object(), np.array([1.0, 2.0]),
-    np.nan,
-    float("nan"), sum, int, np.datetime64("2020-01-01"),
+    np.nan, float("nan"), sum, int, np.datetime64("2020-01-01"),
 )  # fmt: skip
 
 
@@ -83,15 +82,16 @@ def spoilt_whole_number(rng: Rng, good: int, *, least: int = 1, optional: bool =
             Spoilt("nothing", None, "either" if optional else "refused"),
             Spoilt("endless", one_of(rng, (np.inf, -np.inf)), "refused"),
             Spoilt("not whole", one_of(rng, (2.5, np.float64(1.5), 1e-9)), "refused"),
-            Spoilt("too small", one_of(rng, (least - 1, least - 2, -(10**30), np.int64(least - 1))),
-            "refused"),
+            Spoilt(
+                "too small", one_of(rng, (least - 1, least - 2, -(10**30), np.int64(least - 1))), "refused"
+            ),
             Spoilt("huge", one_of(rng, (10**30, 2**63, 2**63 - 1, 2**31)), "either"),
             Spoilt("a truth value", one_of(rng, (True, False, np.bool_(True))), "either"),
             Spoilt("the same as a float", float(good), "alike"),
             Spoilt("the same of numpy", one_of(rng, (np.int64, np.int32, np.uint8))(good), "same"),
             Spoilt("the same of numpy", np.array(good), "alike"),
         ),
-    )  # fmt: skip
+    )
 
 
 def spoilt_seed(rng: Rng, good: int) -> Spoilt:
@@ -159,10 +159,8 @@ def spoilt_mask(rng: Rng, good: Any, shape: tuple[int, int]) -> Spoilt:
     valid = np.ones(shape, dtype=bool) if good is None else np.asarray(good)
     wrong: tuple[Any, ...] = (
         np.zeros(shape, bool), valid.astype(int), valid.astype(float), np.where(valid, 0.0, -np.inf),
-        "causal ",
-        5, valid[:-1], valid[..., None, None, None, None], valid.astype(str), {}, object(), [[True], [True,
-        False]],
-        valid.astype(object), 1j, b"mask",
+        "causal ", 5, valid[:-1], valid[..., None, None, None, None], valid.astype(str), {}, object(),
+        [[True], [True, False]], valid.astype(object), 1j, b"mask",
     )  # fmt: skip
     closed = valid.copy()
     closed[int(rng.integers(shape[0]))] = False

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from faults.outcome import Outcome
 
-__all__ = ["Case", "Form", "Kind", "spread"]
+__all__ = ["Case", "Form", "Kind"]
 
 Form = Literal["short", "long"]
 Tried = Callable[[str, int, Path], Outcome]
@@ -53,16 +53,3 @@ class Kind:
             for function, seeds in self.functions().items()
             for seed in seeds[form]
         ]
-
-
-def spread(total: int, wanted: int) -> range:
-    """About `wanted` of the numbers below `total`, evenly spaced and reaching both ends.
-
-    Examples
-    --------
-    >>> list(spread(10, 4))
-    [0, 3, 6, 9]
-    """
-    if wanted >= total:
-        return range(total)
-    return range(0, total, max(1, (total - 1) // max(1, wanted - 1)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,6 @@ class Call:
     """Whether that holds for numbers too small to keep all their digits, too."""
     tol: float = 1e-9
     """For comparisons after scaling."""
-    also: Mapping[str, Any] = field(default_factory=dict)
-    """What the laws need besides the arguments."""
 
 
 SUBJECTS: dict[str, Callable[[np.random.Generator], Call]] = {}

@@ -64,9 +64,7 @@ def synthetic_network(rng: Rng) -> Call:
     """Probabilities are zero where the mask is closed."""
 
     def law(answer: Any, given: Mapping[str, Any]) -> str | None:
-        closed = answer.tensor[~answer.mask]
-        return "probabilities where the mask is closed" if (
-            given["content"] == "probabilities" and closed.any()
-        ) else None  # fmt: skip
+        stray = given["content"] == "probabilities" and answer.tensor[~answer.mask].any()
+        return "probabilities where the mask is closed" if stray else None
 
     return _call(rng, hb.datasets.synthetic_network, law)

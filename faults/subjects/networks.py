@@ -35,14 +35,12 @@ def _spoilt_batches(rng: Rng, good: Any) -> Spoilt:
         None, 5, "text", [], [[]], [None], ["text"], {}, [{}], [{"input_ids": None}], [{"nonsense": ids}],
         [{"input_ids": ids.float()}], [{"input_ids": ids * 0 + 10_000}], [{"input_ids": ids * 0 - 1}],
         [{"input_ids": ids[:, :0]}], [{"input_ids": ids[:0]}], [{"input_ids": ids[0]}],
-        [{"input_ids": torch.tensor(3)}],
-        [{"input_ids": ids, "attention_mask": ids[:, :1]}], [torch.zeros(2, 3)], [object()], [{5: ids}],
-        [ids.to("meta")], [ids.to_sparse()], np.array([["a"]]), [{"input_ids": ids,
-        "attention_mask": ids * 0}],
-        [{"input_ids": torch.zeros(1, 1000, dtype=torch.long)}], [{"input_ids": ids}, {"input_ids": ids[:,
-        :3]}],
-        [{"input_ids": [[1, 2], [3]]}], iter([]), [{"input_ids": ids, "labels": "x"}],
-        [{"input_ids": ids.tolist()}],
+        [{"input_ids": torch.tensor(3)}], [{"input_ids": ids, "attention_mask": ids[:, :1]}],
+        [torch.zeros(2, 3)], [object()], [{5: ids}], [ids.to("meta")], [ids.to_sparse()], np.array([["a"]]),
+        [{"input_ids": ids, "attention_mask": ids * 0}],
+        [{"input_ids": torch.zeros(1, 1000, dtype=torch.long)}],
+        [{"input_ids": ids}, {"input_ids": ids[:, :3]}], [{"input_ids": [[1, 2], [3]]}], iter([]),
+        [{"input_ids": ids, "labels": "x"}], [{"input_ids": ids.tolist()}],
     )  # fmt: skip
     return Spoilt("odd batches", one_of(rng, wrong), "either")
 
@@ -119,7 +117,7 @@ def capture(rng: Rng) -> Call:
         },
         law=law,
         always=always,
-    )  # fmt: skip
+    )
 
 
 @subject("ablate")
@@ -134,9 +132,27 @@ def ablate(rng: Rng) -> Call:
         return {"value": found.value, "damage": found.damage, "whole": whole.damage}
 
     wrong_heads: tuple[Any, ...] = (
-        None, "all", [(9, 0)], [(0, 9)], [(-1, 0)], [99], [-1], [1.5], [("a", "b")], {0: 0}, np.ones(3, bool),
-        np.nan, [(0, 0, 0)], [[0], [1, 2]], object(), [None], [2**70], np.ones((2, 2)), [(0.5, 1)], [True],
-    )  # fmt: skip
+        None,
+        "all",
+        [(9, 0)],
+        [(0, 9)],
+        [(-1, 0)],
+        [99],
+        [-1],
+        [1.5],
+        [("a", "b")],
+        {0: 0},
+        np.ones(3, bool),
+        np.nan,
+        [(0, 0, 0)],
+        [[0], [1, 2]],
+        object(),
+        [None],
+        [2**70],
+        np.ones((2, 2)),
+        [(0.5, 1)],
+        [True],
+    )
     return Call(
         function=ablated,
         arguments={

@@ -98,9 +98,6 @@ def paraproduct(rng: Rng) -> Call:
 
 
 def _spoilt_nonlinearity(rng: Rng, good: str) -> Spoilt:
-    def raising(x: Any) -> Any:
-        raise ZeroDivisionError("never")
-
     functions: tuple[Any, ...] = (
         (np.exp,), (), (np.exp, np.exp), (np.exp, None, 5), (np.log, np.reciprocal, np.square), np.exp,
         (lambda x: x * np.nan, np.exp, np.exp), (lambda x: x[:1], np.exp, np.exp), (lambda x: None,) * 3,

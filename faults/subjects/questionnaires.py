@@ -68,7 +68,7 @@ def organize(rng: Rng) -> Call:
         spoil={
             "X": lambda rng, good: spoilt_array(rng, good, gaps=mask is not None),
             "axes": spoilt_axes,
-            "n_iterations": _few_iterations,
+            "n_iterations": spoilt_whole_number,
             "initial": spoilt_choice,
             "alpha": spoilt_number,
             "beta": spoilt_number,
@@ -93,10 +93,6 @@ def _mask(rng: Rng, good: Any, shape: tuple[int, ...]) -> Spoilt:
     return found if good is not None or found.demand == "refused" else found._replace(demand="either")
 
 
-def _few_iterations(rng: Rng, good: int) -> Spoilt:
-    return spoilt_whole_number(rng, good)
-
-
 def _exponents(rng: Rng, axes: Any, choices: Any) -> Any:
     one = float(one_of(rng, choices))
     return one if rng.random() < 0.7 else dict.fromkeys(axes, one)
@@ -114,12 +110,8 @@ def _is_organized(answer: Any, given: Mapping[str, Any]) -> str | None:
 def _against_loop(answer: Any, given: Mapping[str, Any]) -> str | None:
     axes = given["axes"]
     last = "head" if "head" in axes else axes[-1]
-    settings = {
-        name: {axes.index(axis): number for axis, number in value.items()} if isinstance(value,
-        Mapping) else value
-        for name, value in given.items()
-        if name in ("initial", "alpha", "beta", "tree", "tree_constant", "cut", "refine")
-    }  # fmt: skip
+    names = ("initial", "alpha", "beta", "tree", "tree_constant", "cut", "refine")
+    settings = {name: _by_place(given[name], axes) for name in names}
     _, affinities, initial = reference.organize(
         given["X"], last=axes.index(last), n_iterations=answer.n_iterations, **settings
     )
@@ -132,6 +124,12 @@ def _against_loop(answer: Any, given: Mapping[str, Any]) -> str | None:
         if unlike is not None:
             return f"last affinity of {axis}: {unlike}"
     return None
+
+
+def _by_place(value: Any, axes: Any) -> Any:
+    return (
+        {axes.index(axis): number for axis, number in value.items()} if isinstance(value, Mapping) else value
+    )
 
 
 @functools.cache

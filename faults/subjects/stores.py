@@ -193,21 +193,23 @@ def create_run(rng: Rng) -> Call:
             "n_queries": _small_number,
             "n_keys": _small_number,
             "head_groups": lambda rng, good: Spoilt(
-                "odd groups", one_of(rng, (5, (), ("a",) * n_heads, (0.5,) * n_heads, (-1,) * n_heads, {})),
-                "either"
+                "odd groups",
+                one_of(rng, (5, (), ("a",) * n_heads, (0.5,) * n_heads, (-1,) * n_heads, {})),
+                "either",
             ),
             "model": spoilt_text,
             "n_batches": lambda rng, good: _small_number(rng, good, optional=True),
             "dtype": spoilt_choice,
             "contents": lambda rng, good: Spoilt(
-                "odd contents", one_of(rng, (None, 5, (), "logits", ("x",), good * 2, {"logits"}, [None])),
-                "either"
+                "odd contents",
+                one_of(rng, (None, 5, (), "logits", ("x",), good * 2, {"logits"}, [None])),
+                "either",
             ),
             "settings": _spoilt_settings,
             "batch": lambda rng, good: spoilt_whole_number(rng, good, least=0),
         },
         always=lambda answer, given: "the run is damaged" if answer["damage"] else None,
-    )  # fmt: skip
+    )
 
 
 def _small_number(rng: Rng, good: Any, *, optional: bool = False) -> Spoilt:
@@ -277,22 +279,44 @@ def _values(rng: Rng) -> Any:
     return one_of(
         rng,
         (
-            rng.normal(size=(2, 3)), np.float32(1.5), {"a": np.arange(3), "b": [1, 2.5, "x", None, True]},
-            "text", 5,
-            np.zeros((0, 3)), {"nested": {"deep": (1, (2, 3))}}, np.ones(2, bool), [],
+            rng.normal(size=(2, 3)),
+            np.float32(1.5),
+            {"a": np.arange(3), "b": [1, 2.5, "x", None, True]},
+            "text",
+            5,
+            np.zeros((0, 3)),
+            {"nested": {"deep": (1, (2, 3))}},
+            np.ones(2, bool),
+            [],
             hb.PartitionTree([[0, 0], [0, 1]]),
         ),
-    )  # fmt: skip
+    )
 
 
 _ODD_VALUES: tuple[Any, ...] = (
-    object(), np.array([object()], dtype=object), {1: 2}, {"a": lambda: 1}, b"bytes", 1j,
+    object(),
+    np.array([object()], dtype=object),
+    {1: 2},
+    {"a": lambda: 1},
+    b"bytes",
+    1j,
     {"../x": np.ones(2)},
-    np.zeros(2, "datetime64[s]"), {"a/b": np.ones(2)}, "\ud800", {"\x1b": 1}, 10**400, np.float64(np.nan),
+    np.zeros(2, "datetime64[s]"),
+    {"a/b": np.ones(2)},
+    "\ud800",
+    {"\x1b": 1},
+    10**400,
+    np.float64(np.nan),
     set(),
-    np.ma.masked_array([1.0, 2.0], mask=[True, False]), {"": 1}, np.zeros(2, [("a", "f8")]), type,
-    {"array": np.ones(2), "value": 5, "type": "x"}, {"__type__": "x"}, np.longdouble(1.5), float("inf"),
-)  # fmt: skip
+    np.ma.masked_array([1.0, 2.0], mask=[True, False]),
+    {"": 1},
+    np.zeros(2, [("a", "f8")]),
+    type,
+    {"array": np.ones(2), "value": 5, "type": "x"},
+    {"__type__": "x"},
+    np.longdouble(1.5),
+    float("inf"),
+)
 
 
 @subject("run results")
@@ -349,7 +373,7 @@ def run_results(rng: Rng) -> Call:
         law=lambda answer, given: _other_value(answer["value"], value),
         always=always,
         nan_allowed=("value",),
-    )  # fmt: skip
+    )
 
 
 @subject("results file")

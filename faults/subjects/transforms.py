@@ -97,8 +97,8 @@ def haar_l1(rng: Rng) -> Call:
         return difference(answer, float(np.abs(coefficients.astype(np.float64)).sum()), tol=tol)
 
     return Call(
-        function=hb.haar_l1, arguments=arguments, spoil=spoil, law=law,
-        scaled=lambda answer, exponent: float(_times(answer, exponent)), tol=100 * tol,
+        function=hb.haar_l1, arguments=arguments, spoil=spoil, law=law, scaled=lambda answer,
+        exponent: float(_times(answer, exponent)), tol=100 * tol,
     )  # fmt: skip
 
 

@@ -106,9 +106,8 @@ def from_json(rng: Rng) -> Call:
         wrong: tuple[Any, ...] = (
             None, 5, b"{}", good.encode(), [], {}, "", "{}", "null", "[]", good[:place], good + "x", deep,
             head + deep + "}", head + "null}", head + "[[0, 1e999]]}", head + '[["a"]]}',
-            head + "[[0], [0, 1]]}",
-            head + "[[0, 0], [NaN, 1]]}", head + "[[" + "9" * 5000 + ", 0]]}", good.replace("1", "2", 1),
-            "\x1b[2J",
+            head + "[[0], [0, 1]]}", head + "[[0, 0], [NaN, 1]]}", head + "[[" + "9" * 5000 + ", 0]]}",
+            good.replace("1", "2", 1), "\x1b[2J",
         )  # fmt: skip
         letter = good[:place] + chr(int(rng.integers(32, 127))) + good[place + 1 :]
         return one_of(

@@ -230,7 +230,7 @@ def drawings(rng: Rng) -> Call:
             one_of(rng, ("\x1b[2J", "a\nb", "", "'", "\ud800", "<b>", "x" * 3000, "é", "\0")) for _ in good
         ]
         return one_of(
-            rng, (Spoilt("no labels", one_of(rng, wrong), "refused"), Spoilt("odd labels", odd, "either"))
+            rng, (Spoilt("no labels", one_of(rng, wrong), "refused"), Spoilt("odd labels", odd, "either")),
         )  # fmt: skip
 
     return Call(

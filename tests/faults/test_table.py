@@ -1,7 +1,7 @@
 import sys
 
 import pytest
-from faults.kind import Case, Kind, spread
+from faults.kind import Case, Kind
 from faults.outcome import Outcome, defect, refused, right
 from faults.page import BEGIN, END, written_page
 from faults.table import Table
@@ -51,11 +51,6 @@ def test_the_page_holds_the_table_between_its_marks():
     assert written_page(written, filled()) == written
     with pytest.raises(ValueError, match="must hold the marks"):
         written_page("no marks", filled())
-
-
-def test_spread_reaches_both_ends():
-    assert list(spread(100, 5)) == [0, 24, 48, 72, 96]
-    assert list(spread(3, 5)) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("verdict", "code"), [(right(), 0), (Outcome("defect", "planted"), 1)])
