@@ -75,7 +75,7 @@ def test_what_is_no_question_is_none(value):
         ({"options": {"axes": ("query", "key", "head")}}, r"options must be among .*; found 'axes'"),
         ({"options": [("n_iterations", 3)]}, "options must be a mapping"),
         ({"options": {3: 3}}, r"options must be among .*; found 3"),
-        ({"options": {"n_iterations": 0}}, "n_iterations must be at least 1"),
+        ({"options": {"n_iterations": 0}}, "n_iterations must be a whole number in 1..10000"),
         ({"options": {"engine": "abacus"}}, "engine"),
         ({"options": {"alpha": {"query": 1}}}, "alpha must be one number or one for each of"),
         ({"k": True}, "k must be a whole number from 1; found True"),

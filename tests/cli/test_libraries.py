@@ -46,7 +46,7 @@ def test_it_is_told_before_the_work(command, missing, run, tmp_path, monkeypatch
     missing(library)
     found = command(*[str(run) if word == "RUN" else word for word in words])
     assert found.code == 1
-    assert f"the {library} package, which is not installed; pip install 'haarbor[{extra}]'" in found.line
+    assert f"the {library} package, which is not installed. Run pip install 'haarbor[{extra}]'" in found.line
     assert not (run / "results" / "self").exists()
     assert list(tmp_path.iterdir()) == []
 

@@ -49,9 +49,10 @@ def test_texts_that_no_page_can_hold_or_a_terminal_would_obey_are_written_out(tm
     html = facts_html(odd, {odd: odd}, [(odd, matrix_picture([[1.0]], odd))])
     assert html.count(shown) == 5
     html.encode("utf-8")
-    run = import_arrays(np.ones((4, 4, 2)), tmp_path / "run.zarr", axes=("query", "key", "head"), model=odd)
-    assert shown in run._repr_html_()
-    assert repr(run).startswith(f"Run({shown}: ")
+    name = "odd \x1b[2J\u202e"
+    run = import_arrays(np.ones((4, 4, 2)), tmp_path / "run.zarr", axes=("query", "key", "head"), model=name)
+    assert r"odd \x1b[2J\u202e" in run._repr_html_()
+    assert repr(run).startswith(r"Run(odd \x1b[2J\u202e: ")
 
 
 @pytest.fixture

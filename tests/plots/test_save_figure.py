@@ -133,5 +133,5 @@ def test_missing_matplotlib_is_one_clear_line():
         "except haarbor.HaarborError as error:\n    print(error)"
     )
     assert output_of(code) == (
-        "figures need the matplotlib package, which is not installed; pip install 'haarbor[report]'.\n"
+        "figures need the matplotlib package, which is not installed. Run pip install 'haarbor[report]'.\n"
     )
