@@ -27,7 +27,7 @@ def require_library(module: str, *, user: str, extra: str) -> None:
     >>> require_library("no_such_library.part", user="a report", extra="report")
     Traceback (most recent call last):
     ...
-    haarbor.errors.SettingError: a report needs the no_such_library package, which is not installed; \
+    haarbor.errors.SettingError: a report needs the no_such_library package, which is not installed. Run \
 pip install 'haarbor[report]'.
     """
     package = module.partition(".")[0]
@@ -36,7 +36,8 @@ pip install 'haarbor[report]'.
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError) and error.name in (package, module):
             raise SettingError(
-                f"{user} needs the {package} package, which is not installed; pip install 'haarbor[{extra}]'."
+                f"{user} needs the {package} package, which is not installed. "
+                f"Run pip install 'haarbor[{extra}]'."
             ) from None
         raise SettingError(
             f"{user} needs the {package} package, which does not work here ({error}); install it anew: "
