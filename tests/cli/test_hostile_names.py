@@ -8,31 +8,51 @@ import sys
 
 import pytest
 
+from haarbor import datasets
 from haarbor.cli.progress import shown_progress, shown_steps
 from haarbor.printable import printable
-from haarbor.store import open_run
-from haarbor.store.documents import digested_document
-from tests.analysis.logit_runs import logit_run
+from haarbor.store import RunPlan, StreamPlan, create_run, open_run
 
-NAME = "[red]x[/] [/nope] \x1b]0;evil\x07\x1b[31m \u202e\x7f\x9b \r\n<b>"
+NAME = "[red]x[/] [/nope] \x1b]0;evil\x07\x1b[31m \u202e\ud800\x7f\x9b \r\n<b>"
+WRITABLE_NAME = NAME.replace("\ud800", "")
 
 
-def renamed(folder, **changes):
-    """The run with another plan: who can write a run can write its digest too."""
-    file = folder / "zarr.json"
-    attributes = json.loads(file.read_text())["attributes"]
-    del attributes["digest"]
-    attributes["plan"].update(changes)
-    file.write_bytes(digested_document(attributes))
+def hostile_run(folder, model):
+    """A run of a few heads with names that want to do harm wherever there is a name."""
+    stream = StreamPlan(name="self", n_layers=2, n_heads=2, n_queries=12, n_keys=12)
+    plan = RunPlan(
+        model=model,
+        streams=(stream,),
+        n_batches=1,
+        contents=("probabilities", "logits"),
+        config_digest=NAME,
+        settings={"mode": NAME, NAME: 1, "none": None},
+        library_versions={NAME: NAME},
+    )
+    network = {
+        content: datasets.synthetic_network(12, 2, 2, content=content)
+        for content in ("probabilities", "logits")
+    }
+    with create_run(folder, plan) as writer, writer.batch(0) as batch:
+        batch.write_mask("self", network["logits"].mask)
+        for layer in range(2):
+            heads = {
+                content: made.tensor[:, :, 2 * layer : 2 * layer + 2].transpose(2, 0, 1)
+                for content, made in network.items()
+            }
+            batch.write_layer("self", layer, heads)
     return folder
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory, without_drawings):
-    folder = tmp_path_factory.mktemp("hostile") / "run"
-    logit_run(folder, contents=("probabilities", "logits"))
-    settings = {"mode": NAME, NAME: 1, "none": None}
-    return renamed(folder, model=NAME, settings=settings, library_versions={NAME: NAME}, config_digest=NAME)
+    return hostile_run(tmp_path_factory.mktemp("hostile") / "run", NAME)
+
+
+@pytest.fixture(scope="module")
+def named_run(tmp_path_factory):
+    """The same, with half a surrogate pair less: no file can hold that."""
+    return hostile_run(tmp_path_factory.mktemp("hostile") / "named", WRITABLE_NAME)
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +76,13 @@ COMMANDS = {
 
 
 @pytest.fixture(params=COMMANDS)
-def answered(request, run, command, tmp_path, monkeypatch):
+def answered(request, run, named_run, command, tmp_path, monkeypatch):
     """Each command, its answer and the name it should tell."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
-    words = [str(run) if word == "RUN" else word for word in COMMANDS[request.param]]
-    return request.param, lambda *more: command(*words, *more), NAME
+    writes = request.param == "report"
+    words = [str(named_run if writes else run) if word == "RUN" else word for word in COMMANDS[request.param]]
+    return request.param, lambda *more: command(*words, *more), WRITABLE_NAME if writes else NAME
 
 
 def test_what_is_printed_is_printable(answered):
@@ -131,7 +152,10 @@ def test_a_progress_bar_shows_a_name_as_it_is(monkeypatch):
     ],
 )
 def test_info_of_a_plan_that_somebody_else_wrote(command, run, tmp_path, changes, message):
-    copy = renamed(shutil.copytree(run, tmp_path / "copy"), **changes)
+    copy = shutil.copytree(run, tmp_path / "copy")
+    document = json.loads((copy / "zarr.json").read_text())
+    document["attributes"]["plan"].update(changes)
+    (copy / "zarr.json").write_text(json.dumps(document))
     found = command("info", copy)
     # What a plan must hold is the store's to say; whatever it says is one line.
     assert found.err.count("\n") == found.code
