@@ -22,7 +22,7 @@ from haarbor.questionnaire.settings import QuestionnaireSettings
 from haarbor.spectral.affinity import affinity_of_distances, cosine_affinity, gaussian_affinity
 from haarbor.spectral.markov import require_symmetric
 from haarbor.transport.exponents import exponent_by_axis
-from haarbor.transport.folder_means import FolderMeans, require_distances_fit
+from haarbor.transport.folder_means import FolderMeans, require_sums_fit
 from haarbor.trees.build import build_tree
 from haarbor.trees.partition_tree import PartitionTree
 
@@ -137,8 +137,7 @@ def organize(
         masked_entries="unmasked",
     )
     array = real_array(X)
-    for axis, n_items in zip(names, array.shape, strict=False):
-        require_distances_fit(axis, n_items)
+    require_sums_fit(names, array.shape)
     tensor, kind = neutral_tensor(array, names, mask, content)
     settings = replace(
         settings,

@@ -27,7 +27,7 @@ from haarbor.transport.folder_features import (
 from haarbor.trees.partition_tree import PartitionTree
 from haarbor.trees.pruned_tree import LARGEST_LOG_WEIGHT
 
-__all__ = ["FolderMeans", "MeansBlock", "require_distances_fit"]
+__all__ = ["FolderMeans", "MeansBlock", "require_distances_fit", "require_sums_fit"]
 
 # Sums over raised outer folders are kept for the next axis up to this size.
 _KEPT_BYTES = 64 << 20
@@ -257,6 +257,15 @@ def _ground_weight(axes: Sequence[str], trees: Mapping[str, PartitionTree], expo
     return float(np.prod([ground_weight(trees[axis], *exponents[axis]) for axis in axes]))
 
 
+def require_sums_fit(axes: Sequence[str], shape: Sequence[int]) -> None:
+    """Raise if what is summed for all axes of a tensor cannot fit into memory, whatever its trees."""
+    for axis, n_items in zip(axes, shape, strict=False):
+        require_distances_fit(axis, n_items)
+    # A tree has one folder more than items at least, and two axes are not multiplied out.
+    folders = [n_items + 1 if n_items > 1 else 1 for n_items in sorted(shape)[:-2]]
+    _require_fewer_products(math.prod(folders), 0, axes[:-2])
+
+
 def require_distances_fit(axis: str, n_items: int) -> None:
     """Raise if matrices of the distances between all items of an axis do not fit into memory."""
     require_memory(
@@ -270,9 +279,13 @@ def _require_few_products(axes: Sequence[str], trees: Mapping[str, PartitionTree
     """Raise if the products of the folders of `axes`, written out as offsets, do not fit into memory."""
     products = math.prod(trees[axis].pruned.n_folders for axis in axes)
     offsets = math.prod(int(trees[axis].pruned.sizes.sum()) for axis in axes)
+    _require_fewer_products(products, offsets, axes)
+
+
+def _require_fewer_products(products: int, offsets: int, axes: Sequence[str]) -> None:
     require_memory(
         200 * products + 3 * 8 * offsets,
-        f"{products} products of the folders of {len(axes)} axes, {', '.join(axes)},",
+        f"{products} products of the folders of {len(axes)} axes",
         "Organise fewer axes: a slice of the tensor, or its mean over one of them.",
     )
 
