@@ -323,14 +323,6 @@ def test_a_disk_that_fails_is_no_damage(run, monkeypatch):
     monkeypatch.setattr(LocalKeys, "read", failing)
     with pytest.raises(StoreError, match="Input/output error"):
         run.kept_result("x", batch=0)
-    monkeypatch.undo()
-
-    def locked(*_, **__):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("haarbor.store.result_store.existing_array", locked)
-    with pytest.raises(StoreError, match=r"reading results/.*/x of .* failed: Permission denied"):
-        run.kept_result("x", batch=0)
 
 
 @pytest.mark.parametrize(

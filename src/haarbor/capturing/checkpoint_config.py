@@ -114,7 +114,13 @@ def model_class(config: Any, folder: Path, short: str, gguf_file: str | None, no
             found = None
         if isinstance(found, type) and issubclass(found, transformers.PreTrainedModel):
             own: Any = getattr(found, "config_class", None)
-            if own is not None and not isinstance(config, own) and gguf_file is None:
+            # Making an object of a bare base class would leave marks on every model of this process.
+            if own is None:
+                raise CaptureError(
+                    f"config.json of {short} must name the class of a model; {first:.80} is only the base "
+                    "of others. Get its files anew."
+                )
+            if not isinstance(config, own) and gguf_file is None:
                 config = _without_instructions(_configuration(own, folder, short))
             return found, config
         if getattr(config, "auto_map", None):
