@@ -347,7 +347,6 @@ def with_setting(**changes):
     ("other", "message"),
     [
         (with_field(model="large"), "the model tiny, and this is with the model large"),
-        (with_setting(weights="sha256:2"), "the weights sha256:1, and this is with the weights sha256:2"),
         (with_field(config_digest="sha256:b"), "the configuration sha256:aaaaaaaaaaaa, and this is"),
         (with_stream(n_layers=3), "attention of 2 layers x 4 heads, and this is with attention of 3 layers"),
         (with_stream(n_queries=9, n_keys=9), "8 tokens a batch, and this is with 9 tokens a batch"),
@@ -370,6 +369,15 @@ def test_what_differs_is_named_as_the_user_calls_it(other, message):
     assert said.endswith("Use the same, or choose another location.")
     assert "streams" not in said
     assert "\n" not in said
+
+
+def test_other_weights_are_said_to_differ():
+    with pytest.raises(StoreError) as found:
+        continued_plan(PLAN, with_setting(weights="sha256:2"), "run.zarr")
+    assert str(found.value) == (
+        "a run is continued with the weights it was begun with; the weights of tiny differ: sha256:1 in "
+        "run.zarr, sha256:2 here. Use the same checkpoint, or choose another location."
+    )
 
 
 def test_the_command_of_a_run_stays_the_one_it_was_begun_with():

@@ -125,8 +125,7 @@ main()
 
 @pytest.mark.parametrize(
     ("name", "shown", "data"),
-    [("torch", "torch", "zoo"), ("safetensors", "safetensors", "zoo"),
-     ("transformers", "transformers", "zoo"), ("PIL", "pillow", "images")],
+    [("torch", "torch", "zoo"), ("transformers", "transformers", "zoo"), ("PIL", "pillow", "images")],
 )  # fmt: skip
 def test_a_missing_package_is_one_line_that_names_the_extra(name, shown, data, tmp_path):
     (tmp_path / "images").mkdir()

@@ -117,8 +117,8 @@ def test_another_checkpoint_under_the_same_name_is_refused_by_its_weights(again)
     code, lines = again(*words("tiny"))
     assert code == 1
     (line,) = [line for line in lines if line.startswith("haarbor: ")]
-    assert "run.zarr was begun with the weights sha256:" in line
-    assert ", and this is with the weights sha256:" in line
+    assert "with the weights it was begun with; the weights of tiny differ: sha256:" in line
+    assert line.endswith("Use the same checkpoint, or choose another --out.")
     assert hb.open_run("run.zarr").n_batches == 1
 
 

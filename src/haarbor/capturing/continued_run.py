@@ -28,7 +28,6 @@ _NOT_CHECKED = ("command",)
 
 KEYWORDS: Mapping[str, str] = {
     "model": "the model {}",
-    "weights": "the weights {}",
     "configuration": "the configuration {}",
     "heads": "attention of {}",
     "tokens": "{} tokens a batch",
@@ -107,6 +106,11 @@ def continued_plan(there: RunPlan, here: RunPlan, place: str, words: Mapping[str
     own = {name: value for name, value in here.settings.items() if name not in _NOT_CHECKED}
     plan = dataclasses.replace(here, settings={**own, **kept})
     for name, was, now in _differences(there, plan):
+        if name == "weights":
+            raise StoreError(
+                f"a run is continued with the weights it was begun with; the weights of {here.model} differ: "
+                f"{was} in {place}, {now} here. Use the same checkpoint, or choose {words['place']}."
+            )
         pattern = words.get(name, "{name} {!r}")
         before, found = (pattern.format(value, name=name) for value in (was, now))
         raise StoreError(

@@ -11,7 +11,6 @@ __all__ = ["CAPTURE_WORDS", "require_same_flags"]
 
 CAPTURE_WORDS: Mapping[str, str] = {
     "model": "the model {}",
-    "weights": "the weights {}",
     "configuration": "the configuration {}",
     "heads": "attention of {}",
     "tokens": "--tokens {}",
