@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import re
 import sys
 
@@ -168,7 +169,7 @@ def refusal(*words):
         (lambda out: out.write_text("kept") and out, "must be a folder to write to"),
         (lambda out: out / ("x" * 300), "File name too long"),
         (lambda out: "/proc/nowhere/out", "must be a folder to write to"),
-        (lambda out: "/dev/null", "must be a folder to write to"),
+        (lambda out: os.mkfifo(out) or out, "must be a folder to write to"),
         (lambda out: (out / "mask.json").mkdir(parents=True) or out, "mask.json must be written to a file"),
         (lambda out: (out / "damage.png").mkdir(parents=True) or out, "damage.png must be written to a file"),
         (lambda out: _made(out, "results.json"), "results.json must be a file of its own; .* is a link"),

@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import pytest
@@ -119,11 +120,13 @@ def test_files_that_are_none_are_one_line(tmp_path):
         read_mask("/dev/zero", SITES)
 
 
-def test_a_mask_is_not_written_over_a_device_or_where_no_file_can_be(tmp_path):
-    for path in ("/dev/null", tmp_path, tmp_path / "no" / "mask.json", tmp_path / ("x" * 300)):
+def test_a_mask_is_not_written_over_a_pipe_or_where_no_file_can_be(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, tmp_path / "no" / "mask.json", tmp_path / ("x" * 300)):
         with pytest.raises(StoreError):
             write_mask(path, SITES, REMOVED)
     for path in (None, 3, ""):
         with pytest.raises(SettingError, match="must be a path"):
             write_mask(path, SITES, REMOVED)
-    assert list(tmp_path.iterdir()) == []
+    assert (tmp_path / "pipe").is_fifo()
+    assert len(list(tmp_path.iterdir())) == 1

@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import pytest
@@ -188,9 +189,11 @@ def test_only_new_and_empty_folders_and_earlier_networks_are_written_to(tmp_path
         with pytest.raises(StoreError, match=message) as refused:
             save_pruned(tmp_path / name, smaller, sites, heads)
         assert "\n" not in str(refused.value)
-    for device in ("/dev/null", "/proc/haarbor"):
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", "/proc/haarbor"):
         with pytest.raises(StoreError):
-            save_pruned(device, smaller, sites, heads)
+            save_pruned(place, smaller, sites, heads)
+    assert (tmp_path / "pipe").is_fifo()
     assert (tmp_path / "notes" / "thesis.txt").read_text() == (tmp_path / "file").read_text() == "kept"
     assert list((tmp_path / "elsewhere").iterdir()) == []
     save_pruned(tmp_path / "new" / "small", smaller, sites, heads)

@@ -132,10 +132,11 @@ def test_weights_that_do_not_fit_on_the_disk_leave_nothing(tmp_path):
 
 def test_places_that_cannot_have_a_folder_are_one_line(tmp_path):
     (tmp_path / "file").write_text("kept")
+    os.mkfifo(tmp_path / "pipe")
     for place in (
         tmp_path / "file",
         tmp_path / "file" / "below",
-        "/dev/null",
+        tmp_path / "pipe",
         "/proc/self/model",
         "",
         None,
