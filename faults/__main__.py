@@ -8,6 +8,7 @@ numbers_of_threads_set()
 
 import argparse  # noqa: E402
 import os  # noqa: E402
+import signal  # noqa: E402
 import sys  # noqa: E402
 from pathlib import Path  # noqa: E402
 
@@ -61,4 +62,6 @@ def _seeds_line(form: str, seeds: list[int] | None) -> str:
 
 
 if __name__ == "__main__":
+    # Whoever ends the campaign ends the processes it has started, too.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     sys.exit(main())

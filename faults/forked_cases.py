@@ -25,6 +25,9 @@ from faults.outcome import Outcome, defect
 
 __all__ = ["forked_answer", "forked_outcomes", "numbers_of_threads_set"]
 
+# The first case of a process may have to import, compile or write what all of them need.
+_START_SECONDS = 120.0
+
 
 def numbers_of_threads_set() -> None:
     """Keep the libraries below from starting threads, which a fork would lose."""
@@ -113,7 +116,7 @@ class _Process:
         self.kind, self.cases = kind, cases
         self.place = Path(tempfile.mkdtemp(prefix="haarbor-faults-"))
         self.reading, writing = os.pipe()
-        self.deadline = time.monotonic() + kind.limit_seconds
+        self.deadline = time.monotonic() + kind.limit_seconds + _START_SECONDS
         self._unread = b""
         self.pid = os.fork()
         if self.pid == 0:
@@ -164,8 +167,9 @@ class _Process:
 def _answer(kind: Kind, cases: Sequence[Case], place: Path, writing: int, *, quiet: bool) -> None:
     """Go through the cases in this process, a child, and end it."""
     os.setsid()
-    # What the parent does on an interrupt is not the child's to do.
+    # What the parent does on a signal is not the child's to do.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if quiet:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)

@@ -7,6 +7,8 @@ from faults.forked_cases import forked_answer, forked_outcomes
 from faults.kind import Kind
 from faults.outcome import right
 
+from faults import forked_cases
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
@@ -21,6 +23,11 @@ def tried(function, seed, place):
         raise ZeroDivisionError("in the campaign itself")
     (place / "scratch").write_text("x")
     return right()
+
+
+@pytest.fixture(autouse=True)
+def quick_start(monkeypatch):
+    monkeypatch.setattr(forked_cases, "_START_SECONDS", 0.0)
 
 
 def found(function):
