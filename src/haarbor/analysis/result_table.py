@@ -13,6 +13,8 @@ from haarbor.printable import printable
 __all__ = ["Cell", "ResultTable", "escaped"]
 
 Cell = str | int | float | None
+_IN_QUOTES = "\n\t"
+"""What a quoted cell of CSV can hold; Markdown has spaces instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,7 @@ class ResultTable:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([printable(column) for column in self.columns])
+        writer.writerow([printable(column, keep=_IN_QUOTES) for column in self.columns])
         for row in self.rows:
             writer.writerow([_cell_text(cell, 10) for cell in row])
         return text.getvalue()
@@ -106,4 +108,4 @@ def _cell_text(cell: Cell, figures: int) -> str:
             # Not 1.234e+03, and three figures after 3 even if they are zeros: columns line up.
             return f"{cell:.0f}" if abs(cell) >= 1000 else f"{cell:#.4g}"
         return f"{cell:.{figures}g}"
-    return printable(cell)
+    return printable(cell, keep=_IN_QUOTES)
