@@ -154,7 +154,7 @@ def test_names_cannot_break_a_table():
     lines = table.markdown_text().splitlines()
     assert lines[2] == r"| a\|b &lt;i&gt; |"
     assert lines[4] == r"| x\|y |"
-    assert rows_of(table) == [{r"a|b\n<i>": "x|y"}]
+    assert rows_of(table) == [{"a|b\n<i>": "x|y"}]
 
 
 def test_numbers_keep_four_figures_for_the_eye_and_ten_for_programs():
