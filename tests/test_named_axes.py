@@ -20,6 +20,12 @@ def test_usual_names_are_those_of_matrices_and_networks():
         (None, 4, "a tensor of 4 axes has no usual axis names"),
         (None, 1, "a tensor of 1 axes has no usual axis names"),
         ("qk", 2, "a sequence of names; found the single text 'qk'"),
+        ([1, 0], 2, "axis names must be texts; found 1. Pass one such as 'query' for each axis"),
+        (["query", None], 2, "axis names must be texts; found None"),
+        (b"qk", 2, "axis names must be texts; found 113"),
+        ({"query", "key"}, 2, "axes must be a sequence of names, one an axis in its order; found {'"),
+        (7, 2, "axes must be a sequence of names, one an axis in its order; found 7"),
+        (np.array("q"), 2, "axes must be a sequence of names"),
         (QK, 3, "found 2 names .* for 3 axes"),
         (("query", "query"), 2, "axis names must differ"),
     ],
@@ -27,6 +33,10 @@ def test_usual_names_are_those_of_matrices_and_networks():
 def test_names_that_do_not_fit_are_refused(axes, n_axes, message):
     with pytest.raises(hb.ShapeError, match=message):
         axis_names(axes, n_axes)
+
+
+def test_names_from_an_array_are_plain_texts():
+    assert [type(name) for name in axis_names(np.array(["query", "key"]), 2)] == [str, str]
 
 
 def test_position_names_every_axis():
@@ -92,6 +102,20 @@ def test_large_values_whose_sum_overflows_are_accepted(dtype):
     assert checked_tensor(array, QK) is array
 
 
+def test_numbers_beyond_float64_are_refused_as_what_they_are():
+    if np.finfo(np.longdouble).max > np.finfo(np.float64).max:
+        array = np.array([[1, np.longdouble("1e400")]])
+        with pytest.raises(hb.DataError, match=r"found 1e\+400 at .query 0, key 1.*beyond float64: divide"):
+            checked_tensor(array, QK)
+
+
+def test_nan_may_stand_for_a_missing_entry():
+    array = np.array([[1.0, np.nan]])
+    assert checked_tensor(array, QK, nan_is_missing=True) is array
+    with pytest.raises(hb.DataError, match="found inf"):
+        checked_tensor(np.array([[np.inf, np.nan]]), QK, nan_is_missing=True)
+
+
 def test_only_valid_entries_must_be_finite():
     array = np.array([[1.0, np.nan], [np.inf, 2.0]])
     valid = np.array([[True, False], [False, True]])
@@ -118,7 +142,21 @@ def test_a_mask_of_the_tensors_shape_is_taken_as_it_is(rng):
     ("mask", "axes", "shape", "error", "message"),
     [
         (np.ones((3, 3)), QK, (3, 3), hb.ShapeError, "boolean.*found dtype float64.*mask == 0"),
-        (np.ones((3, 3), int), QK, (3, 3), hb.ShapeError, "boolean.*found dtype int64"),
+        (
+            np.ones((3, 3), int),
+            QK,
+            (3, 3),
+            hb.ShapeError,
+            "boolean.*found dtype int64.*ones and zeros by mask == 1",
+        ),
+        ([["True", "False"]], QK, (1, 2), hb.ShapeError, "boolean.*found dtype <U5"),
+        (
+            np.ma.masked_all((3, 3), bool),
+            QK,
+            (3, 3),
+            hb.ShapeError,
+            "mask must be a plain array; found a masked",
+        ),
         (
             np.ones((2, 3), bool),
             QKH,

@@ -191,7 +191,7 @@ def _require_finite(
     else:
         advice = "Drop or replace such entries before organising."
     raise DataError(
-        f"every entry must be finite; found {value} at ({position_text(place, axes)}), "
+        f"every entry must be finite; found {value!s} at ({position_text(place, axes)}), "
         f"{int(bad.sum())} such entries in all. {advice}"
     )
 

@@ -19,7 +19,7 @@ def shown(value: object) -> str:
     Examples
     --------
     >>> shown(2.5), shown([0] * 100)[-8:], shown(10**5000)
-    ('2.5', '0, 0,...', 'a whole number of 16610 bits')
+    ('2.5', ', 0, ...', 'a whole number of 16610 bits')
     """
     if isinstance(value, int) and abs(value) >> 256:
         return f"a whole number of {value.bit_length()} bits"

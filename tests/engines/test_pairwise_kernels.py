@@ -5,6 +5,7 @@ from haarbor.engines.pairwise_kernels import add_l1, add_products
 from tests.assertions import assert_close
 
 DTYPES = [np.float64, np.float32]
+GO_ON = np.zeros(1, np.uint8)
 
 
 def ragged_rows(rng, n_rows, width, dtype, pattern):
@@ -40,7 +41,7 @@ def test_l1_sums_equal_the_plain_sum(rng, n_rows, pattern, dtype):
         rows = ragged_rows(rng, n_rows, width, dtype, pattern)
         ends = np.array([width])
         out = np.zeros((1, n_rows, n_rows))
-        add_l1(rows, ends, out)
+        add_l1(rows, ends, out, GO_ON)
         assert_upper_close(out, plain_l1(rows, ends), dtype)
 
 
@@ -51,7 +52,7 @@ def test_l1_sections_are_summed_apart(rng, pattern, dtype):
         rows = ragged_rows(rng, n_rows, 101, dtype, pattern)
         ends = np.array([1, 33, 64, 101])
         out = np.zeros((4, n_rows, n_rows))
-        add_l1(rows, ends, out)
+        add_l1(rows, ends, out, GO_ON)
         assert_upper_close(out, plain_l1(rows, ends), dtype)
 
 
@@ -60,7 +61,7 @@ def test_rows_without_a_common_column_differ_by_both_their_sums():
     rows[:4, :20] = 1.0
     rows[4:, 40:] = 2.0
     out = np.zeros((1, 8, 8))
-    add_l1(rows, np.array([64]), out)
+    add_l1(rows, np.array([64]), out, GO_ON)
     assert out[0, 0, 7] == 20 + 48
     assert out[0, 0, 3] == out[0, 4, 7] == 0
 
@@ -72,14 +73,14 @@ def test_single_non_zero_columns_at_every_place_are_seen():
         rows[2, place] = 3.0
         rows[7, 49 - place] = 5.0
         out = np.zeros((1, 9, 9))
-        add_l1(rows, np.array([50]), out)
+        add_l1(rows, np.array([50]), out, GO_ON)
         assert_upper_close(out, plain_l1(rows, np.array([50])), np.float64)
 
 
 def test_l1_is_added_to_what_is_there(rng):
     rows = rng.normal(size=(5, 20))
     out = np.full((1, 5, 5), 7.0)
-    add_l1(rows, np.array([20]), out)
+    add_l1(rows, np.array([20]), out, GO_ON)
     assert_upper_close(out, 7.0 + plain_l1(rows, np.array([20])), np.float64)
 
 
@@ -89,8 +90,14 @@ def test_equal_rows_are_at_distance_zero_exactly(rng):
     rows[9] = rows[1]
     rows[4, 3:] = 0
     out = np.zeros((1, 11, 11))
-    add_l1(rows, np.array([77]), out)
+    add_l1(rows, np.array([77]), out, GO_ON)
     assert out[0, 1, 9] == 0
+
+
+def test_sums_that_are_told_to_stop_are_not_made(rng):
+    out = np.zeros((1, 9, 9))
+    add_l1(rng.normal(size=(9, 20)), np.array([20]), out, np.ones(1, np.uint8))
+    assert (out == 0).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -2,6 +2,7 @@ import os
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from haarbor import SettingError
@@ -74,3 +75,11 @@ def test_a_bad_number_of_threads_is_refused(monkeypatch, text):
     monkeypatch.setenv("HAARBOR_NUM_THREADS", text)
     with pytest.raises(SettingError, match=r"HAARBOR_NUM_THREADS must be a whole number in 1\.\.1024; found"):
         usable_cores()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_work_keeps_to_what_the_caller_switched_off(threads):
+    # numpy's warnings, for one, are a matter of the caller's context, which new threads do not have.
+    with np.errstate(over="ignore"):
+        found = list(ordered_results(lambda size: np.array([size]) * 1e300, [1e300, 1.0], threads))
+    assert [array[0] for array in found] == [np.inf, 1e300]

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -62,7 +64,12 @@ def test_batches_may_differ_in_tokens_but_not_in_heads(batches):
 
 def test_missing_tensors_and_no_batches_are_refused(batches):
     tensors, organizations = batches
-    with pytest.raises(ShapeError, match="found 1 for 3"):
+    with pytest.raises(ShapeError, match=r"found 1 for 3\. Pass as many"):
         hb.consensus(tensors[:1], organizations)
+    # One more than there are organisations would be left out without a word; endless ones are not waited for.
+    with pytest.raises(ShapeError, match="found more than 1 for 1"):
+        hb.consensus(tensors[:2], organizations[:1])
+    with pytest.raises(ShapeError, match="found more than 1 for 1"):
+        hb.consensus(itertools.repeat(tensors[0]), organizations[:1])
     with pytest.raises(SettingError, match="at least one batch"):
         hb.consensus([], [])

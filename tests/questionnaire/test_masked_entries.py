@@ -182,3 +182,18 @@ def test_minus_infinity_without_a_mask_is_refused_with_advice(rng):
 def test_masks_that_do_not_fit_are_refused(rng, mask, error, message):
     with pytest.raises(error, match=message):
         hb.organize(rng.normal(size=(6, 6, 4)), mask=mask)
+
+
+@pytest.mark.parametrize("lowest", [-65504.0, -3.3895313892515355e38, np.finfo("f4").min, np.finfo("f8").min])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_networks_write_over_masked_scores_is_no_score(rng, lowest, dtype):
+    if abs(lowest) > np.finfo(dtype).max:
+        return
+    mask = np.tri(5, dtype=bool)
+    X = np.where(mask[:, :, None], rng.normal(size=(5, 5, 3)), lowest).astype(dtype)
+    with pytest.raises(hb.DataError, match=r"at \(query 0, key 1, head 0\), the lowest number.*Pass mask="):
+        hb.organize(X)
+    with pytest.raises(hb.DataError, match="the lowest number of its type"):
+        hb.organize(X, mask=np.ones((5, 5), dtype=bool))
+    found = hb.organize(X, mask=mask)
+    assert found.settings.masked_entries == "row mean of valid logits"

@@ -131,6 +131,11 @@ def test_distance_affinity_by_hand():
     assert_close(hb.distance_affinity([[0.0, 2.0], [2.0, 0.0]]), [[1, np.exp(-2)], [np.exp(-2), 1]])
 
 
+def test_distances_are_symmetric_up_to_rounding():
+    hb.distance_affinity([[0.0, 3.0], [3.0 + 1e-14, 0.0]])
+    hb.distance_affinity([[0.0, 3e300], [3e300 * (1 + 1e-14), 0.0]])
+
+
 def test_a_zero_median_counts_as_one():
     D = np.zeros((4, 4))
     D[0, 1] = D[1, 0] = 3.0
@@ -145,7 +150,10 @@ def test_a_zero_median_counts_as_one():
         ([0.0, 1.0], "square matrix"),
         ([[0.0, -1.0], [-1.0, 0.0]], "finite and non-negative"),
         ([[0.0, np.nan], [np.nan, 0.0]], "finite and non-negative"),
-        ([[0.0, np.inf], [np.inf, 0.0]], "finite and non-negative"),
+        ([[0.0, np.inf], [np.inf, 0.0]], r"finite and non-negative; entry \(0, 1\) is inf"),
+        ([[0.0, 1.0], [2.0, 0.0]], r"symmetric; entries \(0, 1\) and \(1, 0\) differ by 1.0e\+00. Average"),
+        ([[0.0, 1e-300], [2e-300, 0.0]], "symmetric"),
+        ([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0 + 1e-6, 1.0, 0.0]], "symmetric"),
     ],
 )
 def test_what_is_not_a_distance_matrix_is_refused(distances, message):

@@ -79,10 +79,23 @@ def test_json_round_trip_gives_the_tree_back(rng):
         assert hb.PartitionTree.from_json(tree.to_json()) == tree
 
 
+head = '{"format": "haarbor partition tree", "version": 1, "levels": [['
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "must be JSON written by to_json"),
+        ("[" * 100_000, "must be JSON written by to_json; maximum recursion depth"),
+        (head + "9" * 5000 + "]]}", "must be JSON written by to_json; Exceeds the limit"),
+        (head + "NaN, 0], [0, 1]]}", "integers; found dtype float64"),
+        (head + "0, 0], [0, 1.5]]}", "integers; found dtype float64"),
+        (head + "1e999, 0], [0, 1]]}", "integers; found dtype float64"),
+        (head + "99999999999999999999999, 0], [0, 1]]}", "integers; found dtype object"),
+        (head + '"a", "a"]]}', "integers; found dtype <U1"),
+        (head.replace("[[", "[" * 900) + "0" + "]" * 900 + "}", "nested more than 64 deep"),
+        (b"{}", "must be JSON written by to_json; found bytes. Read the file as text first"),
+        (None, "must be JSON written by to_json; found NoneType"),
         ("[1, 2]", 'must hold "format"'),
         ('{"format": "other"}', 'must hold "format": "haarbor partition tree"'),
         ('{"format": "haarbor partition tree", "version": 2}', "must be of version 1; found 2"),

@@ -22,6 +22,11 @@ def test_two_items_have_two_levels():
         ([[0, 1, 1.0, 2], [0, 2, 1.0, 3]], "join every earlier cluster exactly once"),
         ([[0, 3, 1.0, 2], [1, 2, 1.0, 3]], "join every earlier cluster exactly once"),
         ([[0, -1, 1.0, 2]], "join every earlier cluster exactly once"),
+        ([[0.5, 1.5, 1.0, 2]], "join every earlier cluster exactly once"),
+        ([[0, float("nan"), 1.0, 2]], "join every earlier cluster exactly once"),
+        ([[0, 1e300, 1.0, 2]], "join every earlier cluster exactly once"),
+        ([["0", "1", "1", "2"]], "must hold real numbers; found dtype"),
+        (None, "must hold real numbers; found None. .*scipy.cluster.hierarchy.linkage"),
     ],
 )
 def test_what_is_not_a_linkage_is_refused(linkage, message):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
 
-from haarbor import PartitionTree, TreeError
+from haarbor import DataError, PartitionTree, TreeError
 from tests.assertions import assert_close
 from tests.reference.folders import all_folders, folders_of_level
 from tests.reference.tree_emd import pruned_weights
@@ -166,6 +166,12 @@ def test_linkage_folders_are_those_of_the_dendrogram(rng, method):
     assert found == {tuple(sorted(items)) for items in clusters.values()}
 
 
+def test_folder_numbers_may_be_any_whole_numbers():
+    tree = PartitionTree([[-7, -7], [-(2**63), 2**63 - 1]])
+    assert tree == PartitionTree(np.array([[2**64 - 1] * 2, [2**64 - 1, 0]], dtype=np.uint64))
+    assert tree.levels.tolist() == [[0, 0], [0, 1]]
+
+
 def test_from_levels_is_the_constructor():
     assert PartitionTree.from_levels(CHAINED.levels) == CHAINED
 
@@ -178,6 +184,12 @@ def test_from_levels_is_the_constructor():
         (np.zeros((2, 0), int), r"neither zero; found shape \(2, 0\)"),
         ([[0.0, 0.0], [0.0, 1.0]], "integers; found dtype float64. Round them first"),
         ([["a", "a"], ["a", "b"]], "integers; found dtype <U1"),
+        ([[0, 0], [0, None]], "integers; found dtype object"),
+        ([[False, False], [False, True]], "integers; found dtype bool"),
+        (
+            np.ma.masked_equal([[0, 0], [0, 1]], 1),
+            "must be a plain array; found a masked one that hides 1 of 4",
+        ),
         ([[0, 0], [0]], "levels must be a rectangle of folder numbers"),
         ([[0, 0, 1], [0, 1, 2]], "level 0 must be one folder with all items; items 0 and 2 are apart"),
         (
@@ -207,6 +219,12 @@ def test_unknown_folders_are_refused(folder):
 def test_unknown_levels_are_refused(level):
     with pytest.raises(TreeError, match=rf"level must lie in 0..2; found {level}"):
         HALVES.folders(level)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_scores_that_are_not_finite_are_refused(value):
+    with pytest.raises(DataError, match=f"scores must be finite; item 2 has {value}"):
+        HALVES.leaf_order([1.0, 2.0, value, 3.0])
 
 
 def test_scores_of_the_wrong_length_are_refused():

@@ -61,12 +61,17 @@ class CpuEngine:
             rows = self._buffer(n_items * int(ends[-1]), block.dtype).reshape(n_items, int(ends[-1]))
             block.write_means(rows)
             distances = np.zeros((ends.size, n_items, n_items))
-            add_l1(rows, ends, distances)
+            add_l1(rows, ends, distances, stop)
             return block.section_targets, distances
 
+        # A block of a long axis takes a minute: one that nobody waits for any more is not finished.
+        stop = np.zeros(1, np.uint8)
         total = np.zeros((n_targets, n_items, n_items))
-        for targets, distances in ordered_results(partial, blocks, self.threads):
-            for target, matrix in zip(targets, distances, strict=True):
-                total[target] += matrix
+        try:
+            for targets, distances in ordered_results(partial, blocks, self.threads):
+                for target, matrix in zip(targets, distances, strict=True):
+                    total[target] += matrix
+        finally:
+            stop[0] = 1
         upper = np.triu(total, 1)
         return upper + upper.transpose(0, 2, 1)

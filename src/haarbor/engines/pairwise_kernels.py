@@ -142,8 +142,11 @@ def _ragged(starts, stops):
 
 
 @compiled()
-def add_l1(rows, section_ends, out):
-    """out[s, i, j] += sum over section s of |rows[i] - rows[j]|, for i <= j (more may be written)."""
+def add_l1(rows, section_ends, out, stop):
+    """out[s, i, j] += sum over section s of |rows[i] - rows[j]|, for i <= j (more may be written).
+
+    Ends early, its sums unfinished, when another thread sets stop[0] to anything but 0.
+    """
     n_rows = rows.shape[0]
     n_groups = (n_rows + 3) // 4
     last = n_rows - 1
@@ -168,6 +171,8 @@ def add_l1(rows, section_ends, out):
             _running_sums(rows, begin, end, sums)
         n_grains = (end - begin + _GRAIN - 1) // _GRAIN
         for p in range(n_groups):
+            if stop[0] != 0:
+                return
             i = 4 * p
             for q in range(p, n_groups):
                 j = 4 * q

@@ -18,6 +18,9 @@ __all__ = ["Content", "neutral_tensor"]
 
 Content = Literal["auto", "logits", "probabilities"]
 
+# The lowest numbers of float16, bfloat16, float32 and float64.
+_FLOORS = {-65504.0, -(2.0**128 - 2.0**120), *(float(np.finfo(t).min) for t in (np.float32, np.float64))}
+
 
 def neutral_tensor(
     X: npt.ArrayLike,
@@ -48,7 +51,8 @@ def neutral_tensor(
     Raises
     ------
     DataError
-        If a valid entry is not finite, or a masked probability is not zero.
+        If a valid entry is not finite or the lowest number of a floating-point type, or a masked
+        probability is not zero.
 
     Examples
     --------
@@ -60,7 +64,9 @@ def neutral_tensor(
     """
     require_choice("content", content, ("auto", "logits", "probabilities"))
     if mask is None:
-        return checked_tensor(X, axes), "unmasked"
+        whole = checked_tensor(X, axes)
+        _require_no_floor(whole, axes)
+        return whole, "unmasked"
     array = real_array(X)
     if array.ndim != len(axes):
         # Refused, with what is said of every tensor.
@@ -68,6 +74,7 @@ def neutral_tensor(
     valid = checked_mask(mask, axes, array.shape)
     tensor = checked_tensor(array, axes, valid=valid)
     everywhere: BoolArray = np.broadcast_to(valid, tensor.shape)
+    _require_no_floor(np.where(everywhere, tensor, 0), axes)
     if content == "auto":
         content = "probabilities" if _are_probabilities(tensor, everywhere, axes) else "logits"
     if content == "probabilities":
@@ -81,6 +88,17 @@ def neutral_tensor(
             )
         return tensor, "probabilities"
     return _with_row_means(tensor, everywhere, axes), "logits"
+
+
+def _require_no_floor(tensor: FloatArray, axes: Sequence[str]) -> None:
+    """Raise if an entry is what networks write over the scores of masked keys: trees would be of the mask."""
+    place = np.unravel_index(int(np.argmin(tensor)), tensor.shape)
+    if float(tensor[place]) in _FLOORS:
+        raise DataError(
+            f"every entry must be a value of its own; found {tensor[place]:.6g} at "
+            f"({position_text(place, axes)}), the lowest number of its type, which networks write where a key "
+            "is masked. Pass mask=(valid query, key entries)."
+        )
 
 
 def _are_probabilities(tensor: FloatArray, valid: BoolArray, axes: Sequence[str]) -> bool:

@@ -56,16 +56,18 @@ def organize(
     Parameters
     ----------
     X : array_like of float, two or more axes
-        float64 is worked on in float64, float16 and float32 in float32. Never changed.
+        float64 is worked on in float64, float16 and float32 in float32. Never changed. Numbers of any
+        size; a numpy masked array is refused, because `mask` is where a mask belongs.
     axes : sequence of str, optional
         Axis names, default ("query", "key", "head") or ("query", "key"). The axis named "head", or
         else the last one, has no initial tree: its first tree comes from the others.
     n_iterations : int, default 3
-        The most that are made; the loop ends early when all trees repeat.
+        The most that are made, up to 10000; the loop ends early when all trees repeat.
     initial : {"cosine", "gaussian"}, default "cosine"
         First affinity of every axis but the last.
     alpha, beta : float or mapping of axis name to float
-        Folder weights of the tree EMD, :math:`(|F|/n)^\beta 2^{-\alpha \ell}`, for each axis' tree.
+        Folder weights of the tree EMD, :math:`(|F|/n)^\beta 2^{-\alpha \ell}`, for each axis' tree;
+        between -1000 and 1000, and such that no weight exceeds :math:`2^{60}`.
     tree : {"flexible", "binary"}, default "flexible"
     tree_constant : float, default 1
         For the flexible tree.
@@ -77,7 +79,8 @@ def organize(
     engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
         Who sums the absolute differences.
     mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
-        True where (query, key) is valid.
+        True where (query, key) is valid. Nothing but booleans: of zeros and ones it could not be told
+        whether they mean valid entries or, added to scores, masked ones.
     content : {"auto", "logits", "probabilities"}, default "auto"
         What the tensor holds; decides what masked entries are taken to be, see Notes.
 
