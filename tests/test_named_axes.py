@@ -17,8 +17,8 @@ def test_usual_names_are_those_of_matrices_and_networks():
 @pytest.mark.parametrize(
     ("axes", "n_axes", "message"),
     [
-        (None, 4, "a tensor of 4 axes has no usual axis names"),
-        (None, 1, "a tensor of 1 axes has no usual axis names"),
+        (None, 4, "must have 2 or 3 axes; found 4"),
+        (None, 1, "must have 2 or 3 axes; found 1"),
         ("qk", 2, "a sequence of names; found the single text 'qk'"),
         ([1, 0], 2, "axis names must be texts; found 1. Pass one such as 'query' for each axis"),
         (["query", None], 2, "axis names must be texts; found None"),

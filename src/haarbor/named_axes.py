@@ -57,7 +57,8 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
     if axes is None:
         if n_axes not in _USUAL_AXES:
             raise ShapeError(
-                f"a tensor of {n_axes} axes has no usual axis names. Pass axes=(...) with {n_axes} names."
+                f"a tensor without axes=(...) must have 2 or 3 axes; found {n_axes}. "
+                + (f"Pass axes=(...) with {n_axes} names." if n_axes else "Pass an array of numbers.")
             )
         return _USUAL_AXES[n_axes]
     if isinstance(axes, str):

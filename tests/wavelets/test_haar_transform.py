@@ -110,7 +110,7 @@ def test_l1_norm_is_that_of_the_coefficients(rng):
         ),
         (np.ones((2, 2)), {"key": "tree"}, hb.TreeError, "must be a PartitionTree; found str"),
         ([[1.0, np.nan]], {"key": PAIR}, hb.DataError, "found nan at .query 0, key 1"),
-        (np.ones((2, 2, 2, 2)), {"key": PAIR}, hb.ShapeError, "no usual axis names"),
+        (np.ones((2, 2, 2, 2)), {"key": PAIR}, hb.ShapeError, "must have 2 or 3 axes; found 4"),
         (np.ones((2, 2), complex), {"key": PAIR}, hb.ShapeError, "real numbers"),
     ],
 )

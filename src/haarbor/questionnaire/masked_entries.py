@@ -96,8 +96,8 @@ def _require_no_floor(tensor: FloatArray, axes: Sequence[str]) -> None:
     if float(tensor[place]) in _FLOORS:
         raise DataError(
             f"every entry must be a value of its own; found {tensor[place]:.6g} at "
-            f"({position_text(place, axes)}), the lowest number of its type, which networks write where a key "
-            "is masked. Pass mask=(valid query, key entries)."
+            f"({position_text(place, axes)}), the lowest number of its type, which networks write where a "
+            "key is masked. Pass mask=(valid query, key entries)."
         )
 
 
