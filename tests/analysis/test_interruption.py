@@ -17,6 +17,7 @@ from tests.analysis.logit_runs import logit_run
 
 INTERRUPTED = 3
 PROGRAM = f"""
+import signal
 import sys
 from haarbor.analysis import organize_run, run_invariance
 from haarbor.report import report_html
@@ -30,6 +31,7 @@ work = {{"organize": organize_run, "report": report, "invariance": run_invarianc
 print("begun", flush=True)
 try:
     work(run)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what Python does on its way out is its own
 except KeyboardInterrupt:
     sys.exit({INTERRUPTED})
 """

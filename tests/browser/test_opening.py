@@ -1,4 +1,4 @@
-"""Large runs make files that can be sent, and open quickly."""
+"""Large runs make files that can be sent, and that open."""
 
 import numpy as np
 import pytest
@@ -40,19 +40,20 @@ def large_run(place, n_tokens, n_layers, heads, *, side=None):
     return run
 
 
+# Tokens, layers, heads per layer, patches along a side, and the most bytes of the page.
+LARGE = {
+    "144 heads x 197 patches": (197, 12, 12, 14, 15_000_000),
+    "270 heads x 256 tokens": (256, 30, 9, None, 25_000_000),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n_tokens", "n_layers", "heads", "side", "most_ms", "most_bytes"),
-    [(197, 12, 12, 14, 2000, 15_000_000), (256, 30, 9, None, 5000, 25_000_000)],
-    ids=["144 heads x 197 patches", "270 heads x 256 tokens"],
-)
-def test_large_pages_are_small_files_that_open_quickly(
-    opened, tmp_path, n_tokens, n_layers, heads, side, most_ms, most_bytes
-):
+@pytest.mark.parametrize("name", LARGE)
+def test_large_pages_are_small_files_that_open(opened, tmp_path, name):
+    n_tokens, n_layers, heads, side, most_bytes = LARGE[name]
     run = large_run(tmp_path / "large.zarr", n_tokens, n_layers, heads, side=side)
     assert write_report(run, tmp_path / "large.html") <= most_bytes
+    # How soon is measured by benchmarks/page.py.
     page = opened(tmp_path / "large.html")
-    # The page notes when everything but the charts is drawn and can be used, since navigation began.
-    assert int(page.evaluate("document.documentElement.dataset.usable")) <= most_ms
     assert page.locator("#head-map .head").count() == n_layers * heads
     assert n_colours(page.locator("#explorer-card .matrix canvas").first) > 50

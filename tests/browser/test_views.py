@@ -7,10 +7,17 @@ from haarbor.report import write_report
 from tests.browser.looking import n_colours, state, wait_until
 from tests.report.runs import logits_run, text_run
 
+FITS_FIRST = {("text_page", 390, "light"), ("picture_page", 1280, "dark"), ("two_page", 390, "dark")}
+# One page of each kind by default, in turn wide and narrow, light and dark; the others where there is time.
+FITS = [
+    pytest.param(name, width, scheme, marks=() if (name, width, scheme) in FITS_FIRST else pytest.mark.slow)
+    for name in ("text_page", "picture_page", "two_page")
+    for width in (1280, 390)
+    for scheme in ("light", "dark")
+]
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["text_page", "picture_page", "two_page"])
+
+@pytest.mark.parametrize(("name", "width", "scheme"), FITS)
 def test_pages_open_and_fit_their_width(opened, request, name, width, scheme):
     page = opened(request.getfixturevalue(name), width=width, scheme=scheme, charts=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -62,6 +69,7 @@ CANVASES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [1, 2])
 def test_canvases_follow_the_width_of_the_page_as_sharp_as_the_screen(opened, picture_page, ratio):
     page = opened(picture_page, width=1280, device_scale_factor=ratio)
@@ -181,6 +189,7 @@ def test_another_batch_can_be_looked_at(opened, text_page):
     assert state(page, "place") == 1
 
 
+@pytest.mark.slow
 def test_logits_and_single_heads_have_pages_too(opened, tmp_path):
     write_report(logits_run(tmp_path / "raw.zarr"), tmp_path / "raw.html")
     page = opened(tmp_path / "raw.html", charts=True)

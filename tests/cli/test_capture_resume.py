@@ -140,6 +140,7 @@ def test_memory_is_named_where_it_differs(tmp_path, monkeypatch):
     assert "begun with --no-memory, and this is with --memory" in lines[-1]
 
 
+@pytest.mark.slow
 def test_an_interrupted_command_says_in_one_line_what_is_kept(begun, tmp_path):
     """The run of the fixture is there, whole as far as it goes; a real Ctrl-C does the same, soon."""
     assert hb.open_run(begun / "run.zarr").verify() == ()

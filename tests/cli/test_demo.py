@@ -55,6 +55,7 @@ def test_demo_runs_hold_both_trained_networks(demo_folder):
     np.testing.assert_allclose(sums, 1.0, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_a_second_call_reuses_what_the_first_has_done_and_finds_the_same(demo_folder, tmp_path):
     folder, _ = demo_folder
     before = (folder / "figures" / "table2.csv").read_bytes()
@@ -67,6 +68,7 @@ def test_a_second_call_reuses_what_the_first_has_done_and_finds_the_same(demo_fo
     assert str(folder / "report.html") in found["files"]
 
 
+@pytest.mark.slow
 def test_another_demo_in_the_same_folder_is_refused_and_nothing_is_lost(demo_folder, tmp_path):
     folder, _ = demo_folder
     done = haarbor("demo", "--out", str(folder), "--tokens", "32", "--batches", "2", cwd=tmp_path)

@@ -19,6 +19,7 @@ def haarbor(*words):
     return CliRunner().invoke(app, ["prune", *map(str, words)])
 
 
+@pytest.mark.slow
 def test_the_whole_way_from_a_model_to_a_smaller_one(tmp_path):
     words = ("zoo:transformer-xl", "--data", "zoo", "--budget", 0.25, "--scores", "leftover,gradient,random")
     done = haarbor(*words, *SMALL, "--out", tmp_path)
@@ -62,6 +63,7 @@ def test_json_on_stdout_and_classes_from_the_images_file():
     assert "own answers" not in done.stderr
 
 
+@pytest.mark.slow
 def test_accuracy_is_measured_with_scores_that_need_a_gradient():
     words = ("zoo:vision-transformer", "--data", sample_images_path(), "--quick", "--metric", "accuracy")
     done = haarbor(*words, *SMALL, "--scores", "gradient,random", "--json")
@@ -69,6 +71,7 @@ def test_accuracy_is_measured_with_scores_that_need_a_gradient():
     assert json.loads(done.stdout)["metric"] == "accuracy"
 
 
+@pytest.mark.slow
 def test_images_without_classes_are_held_to_the_network_itself(tmp_path):
     with np.load(sample_images_path()) as arrays:
         np.save(tmp_path / "images.npy", arrays["images"][:6])
@@ -138,6 +141,7 @@ def test_a_budget_that_removes_nothing_is_refused_with_the_possible_ones(grouped
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_reliability_that_is_not_defined_is_said_to_be_so(tmp_path):
     words = ("zoo:vision-transformer", "--data", "zoo", "--quick", "--scores", "random,relative-norm")
     done = haarbor(*words, "--calibration", 4, "--evaluation", 8, "--seeds", 1, "--out", tmp_path)

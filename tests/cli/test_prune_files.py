@@ -66,11 +66,15 @@ def saved(name, folder):
     [
         ("llama", ("--budget", 0.3)),  # its key-value heads are left with one and with two query heads
         ("llama", ("--budget", 0.5, "--uniform")),  # loads with transformers alone
-        ("llama", ("--budget", 0.3, "--no-compensate")),
-        ("opt", ("--budget", 0.3)),  # cannot be made smaller
-        ("albert", ("--budget", 0.7, "--metric", "loss")),  # its layers share their weights
-        ("gpt_oss", ("--budget", 0.3)),  # not on the list of those that are built from a description
-        ("zoo:transformer-xl", ("--budget", 0.3)),
+        pytest.param("llama", ("--budget", 0.3, "--no-compensate"), marks=pytest.mark.slow),
+        pytest.param("opt", ("--budget", 0.3), marks=pytest.mark.slow),  # cannot be made smaller
+        pytest.param(
+            "albert", ("--budget", 0.7, "--metric", "loss"), marks=pytest.mark.slow
+        ),  # its layers share their weights
+        pytest.param(
+            "gpt_oss", ("--budget", 0.3), marks=pytest.mark.slow
+        ),  # not on the list of those that are built from a description
+        pytest.param("zoo:transformer-xl", ("--budget", 0.3), marks=pytest.mark.slow),
     ],
 )
 def test_the_printed_loss_is_that_of_what_was_written(name, options, ids, tmp_path):

@@ -96,6 +96,7 @@ def test_wrong_words_are_told_in_one_line(folder, words, code, message):
     assert not list(folder.glob(".*"))
 
 
+@pytest.mark.slow
 def test_damaged_results_are_made_again_and_said_in_one_line(folder, tmp_path):
     haarbor("report", "run.zarr", cwd=folder)
     copy = shutil.copytree(folder / "run.zarr", tmp_path / "run.zarr")

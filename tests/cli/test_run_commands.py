@@ -114,6 +114,7 @@ def test_info_finds_a_damaged_chunk_and_exits_1(captured, tmp_path):
     assert "1 damaged" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_killed_capture_goes_on_and_ends_as_the_same_files(captured, model_folder, token_file, tmp_path):
     whole, _ = captured
     out = tmp_path / "run.zarr"

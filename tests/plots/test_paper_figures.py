@@ -241,6 +241,7 @@ def test_networks_of_one_name_are_numbered(gathered, tmp_path, monkeypatch):
     assert [found.name for found in loaded_results(tmp_path / "results.npz")] == ["causal", "causal"]
 
 
+@pytest.mark.slow
 def test_drawn_again_from_its_file_everything_is_the_same_to_the_byte(written, tmp_path):
     folder, files, _ = written
     write_paper_figures(loaded_results(folder / "results.npz"), tmp_path)

@@ -58,7 +58,9 @@ def relative_entropies(model, sites, moments, rows):
     return found
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in ("t5", "bart") else n for n in NETWORKS]
+)
 def test_responses_are_the_relative_entropies_of_removing_each_head(name, monkeypatch):
     model, data = network(name), batches(name, 2)
     sites = head_sites(model, data[0])

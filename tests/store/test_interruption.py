@@ -29,6 +29,7 @@ def assert_survives_kills(folder, step, least):
         assert int(kills) >= least
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_some_file_operations_ends_as_one_that_was_not(tmp_path):
     assert_survives_kills(tmp_path, step=11, least=6)
 

@@ -90,6 +90,7 @@ def test_a_vision_transformer_learns_to_tell_two_kinds_of_images_apart(tmp_path)
     assert "of 40 test images right" in (tmp_path / "vit" / "MODEL_CARD.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["train_transformer_xl.py", "train_vision_transformer.py"])
 def test_missing_data_are_named(script, tmp_path, request):
     extra = ("--tokenizer", request.getfixturevalue("tokenizer")) if "xl" in script else ()

@@ -41,6 +41,7 @@ def test_every_embedded_network_has_a_card_with_its_measured_quality(name):
         assert word in card
 
 
+@pytest.mark.slow
 def test_the_vision_transformer_tells_the_sample_images_apart():
     loaded = load_model("zoo:vision-transformer")
     sample = sample_images()
@@ -55,6 +56,7 @@ def test_the_vision_transformer_tells_the_sample_images_apart():
     assert stated >= 0.85
 
 
+@pytest.mark.slow
 def test_the_transformer_xl_predicts_the_sample_text_better_with_its_memory():
     loaded = load_model("zoo:transformer-xl")
     ids = loaded.tokenizer(sample_text_path().read_text(encoding="utf-8"))["input_ids"][: 16 * 256 + 1]
