@@ -250,15 +250,6 @@ def test_a_network_that_is_read_back_as_another_is_told(words, tmp_path, monkeyp
     assert isinstance(done.exception, PruningError)
 
 
-@pytest.mark.parametrize("package", ["torch", "safetensors"])
-def test_packages_that_are_missing_are_named(package, words, monkeypatch):
-    plain = command.find_spec
-    monkeypatch.setattr(command, "find_spec", lambda name: None if name == package else plain(name))
-    done = refusal(*words)
-    assert f"needs {package}, which is not installed" in str(done.exception)
-    assert "pip install 'haarbor[models]'" in str(done.exception)
-
-
 def test_a_missing_matplotlib_costs_the_figure_alone(words, tmp_path, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("haarbor.plots")]:
         monkeypatch.delitem(sys.modules, name)

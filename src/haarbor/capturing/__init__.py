@@ -5,9 +5,9 @@ from haarbor.needed_packages import needed_package as _needed_package
 # Before the modules that import it at their top, whose failure would be a traceback.
 _needed_package("torch", "a model")
 
-from haarbor.capturing.capture import capture  # noqa: E402
-from haarbor.capturing.inputs import Sample  # noqa: E402
-from haarbor.capturing.loaded_model import LoadedModel  # noqa: E402
-from haarbor.capturing.loading import load_model  # noqa: E402
+from haarbor.capturing.capture import capture
+from haarbor.capturing.inputs import Sample
+from haarbor.capturing.loaded_model import LoadedModel
+from haarbor.capturing.loading import load_model
 
 __all__ = ["LoadedModel", "Sample", "capture", "load_model"]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from haarbor.cli.model_argument import ModelArgument
-from haarbor.errors import PruningError
 from haarbor.printable import printable
 
 if TYPE_CHECKING:
@@ -86,7 +84,6 @@ def prune(
     with haarbor.load_pruned, or with transformers alone if --uniform is given and the architecture can
     say so.
     """
-    _require_packages()
     from haarbor.capturing import load_model
     from haarbor.cli.choices import checked_choice
     from haarbor.cli.progress import shown_steps
@@ -145,15 +142,6 @@ def prune(
         typer.echo(str(failure), err=True)
     if failures:
         raise failures[-1]
-
-
-def _require_packages() -> None:
-    for name in ("torch", "safetensors"):
-        if find_spec(name) is None:
-            raise PruningError(
-                f"haarbor prune needs {name}, which is not installed. Install it: pip install "
-                "'haarbor[models]'."
-            )
 
 
 def _print(study: PruningStudy, summary: dict[str, Any]) -> None:

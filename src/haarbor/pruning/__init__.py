@@ -1,5 +1,11 @@
 """Which heads can go: ablation, scores, compensation without training, and smaller networks."""
 
+from haarbor.needed_packages import needed_package as _needed_package
+
+# Before the modules that import them at their top, whose failure would be a traceback.
+for _name in ("torch", "safetensors"):
+    _needed_package(_name, "a model")
+
 from haarbor.pruning.ablation import Ablation, HeadDamage, ablate, head_damage
 from haarbor.pruning.attention_statistics import AttentionStatistics
 from haarbor.pruning.budgets import possible_counts, removal, removal_count

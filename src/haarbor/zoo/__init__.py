@@ -6,8 +6,8 @@ from haarbor.needed_packages import needed_package as _needed_package
 for _name in ("torch", "safetensors"):
     _needed_package(_name, "a model")
 
-from haarbor.zoo.checkpoint import ZooNetwork, load_checkpoint, save_checkpoint  # noqa: E402
-from haarbor.zoo.embedded import (  # noqa: E402
+from haarbor.zoo.checkpoint import ZooNetwork, load_checkpoint, save_checkpoint
+from haarbor.zoo.embedded import (
     EMBEDDED_NAMES,
     LabelledImages,
     embedded_folder,
@@ -17,9 +17,9 @@ from haarbor.zoo.embedded import (  # noqa: E402
     sample_images_path,
     sample_text_path,
 )
-from haarbor.zoo.relative_attention import RelativeAttention, relative_shift, sinusoids  # noqa: E402
-from haarbor.zoo.transformer_xl import TransformerXL, TransformerXLConfig, TransformerXLOutput  # noqa: E402
-from haarbor.zoo.vision_transformer import VisionTransformer, VisionTransformerConfig  # noqa: E402
+from haarbor.zoo.relative_attention import RelativeAttention, relative_shift, sinusoids
+from haarbor.zoo.transformer_xl import TransformerXL, TransformerXLConfig, TransformerXLOutput
+from haarbor.zoo.vision_transformer import VisionTransformer, VisionTransformerConfig
 
 __all__ = [
     "EMBEDDED_NAMES",

@@ -1,0 +1,37 @@
+"""Without the extra for models, what needs one says so in one line; everything else goes on."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+sys.modules[{package!r}] = None  # an import of it fails as that of a package that is not there
+import numpy as np
+import haarbor as hb
+hb.organize(np.random.default_rng(0).random((4, 5, 3)))
+try:
+    {call}
+except hb.HaarborError as error:
+    print(error)
+"""
+CALLS = {
+    "ablate": "hb.ablate(None, [])",
+    "load_pruned": "hb.load_pruned('folder')",
+    "capture": "hb.capture(None, None, 'run')",
+    "zoo": "import haarbor.zoo",
+    "command": "sys.argv[1:] = ['prune', 'zoo:vision-transformer', '--data', 'zoo']; from haarbor.cli import main; main()",
+}
+
+
+@pytest.mark.parametrize(
+    ("package", "call"),
+    [("torch", name) for name in CALLS]
+    + [("safetensors", name) for name in ("load_pruned", "zoo", "command")],
+)
+def test_a_missing_package_is_one_line_that_names_the_extra(package, call):
+    program = PROGRAM.format(package=package, call=CALLS[call])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    found = f"a model needs {package}, which is not installed. Run pip install 'haarbor[models]'.\n"
+    assert (done.stdout + done.stderr).removeprefix("haarbor: ") == found
