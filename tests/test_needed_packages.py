@@ -10,6 +10,7 @@ import sys
 sys.modules[{package!r}] = None  # an import of it fails as that of a package that is not there
 import numpy as np
 import haarbor as hb
+import haarbor.cli
 hb.organize(np.random.default_rng(0).random((4, 5, 3)))
 try:
     {call}
@@ -21,7 +22,7 @@ CALLS = {
     "load_pruned": "hb.load_pruned('folder')",
     "capture": "hb.capture(None, None, 'run')",
     "zoo": "import haarbor.zoo",
-    "command": "sys.argv[1:] = ['prune', 'zoo:vision-transformer', '--data', 'zoo']; from haarbor.cli import main; main()",
+    "command": "sys.argv[1:] = 'prune zoo:vision-transformer --data zoo'.split(); hb.cli.main()",
 }
 
 
