@@ -24,6 +24,7 @@ from haarbor.capturing.capture import _forward
 from haarbor.capturing.huggingface import recorded_attention
 from haarbor.capturing.inputs import random_samples
 from haarbor.capturing.sample_recorder import SampleRecorder
+from haarbor.capturing.weights_digest import weights_digest
 
 TOKENS = 256
 RUNS = 7
@@ -128,6 +129,13 @@ def to_disk(name, loaded):
         shutil.rmtree(folder)
 
 
+def digest(name, model):
+    """What telling one checkpoint from another costs, once a capture."""
+    n_bytes = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+    took = statistics.median(seconds(lambda: weights_digest(model)) for _ in range(RUNS))
+    print(f"{name}: digest of {n_bytes / 1e6:.0f} MB of weights in {took:.2f} s", flush=True)
+
+
 def main():
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     folder = Path(sys.argv[1])
@@ -139,6 +147,7 @@ def main():
     for name, loaded in networks.items():
         compare(name, loaded)
         to_disk(name, loaded)
+        digest(name, loaded.model)
     if Path("/proc/self/status").exists():
         layer = 9 * 1024 * 1024 * 4
         for mode, base in (("faithful", "eager"), ("transparent", "sdpa")):
