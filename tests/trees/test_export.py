@@ -153,3 +153,10 @@ def test_drawing_says_how_much_it_left_out():
 def test_labels_must_be_one_an_item(draw):
     with pytest.raises(hb.TreeError, match="one text an item, 4; found 2"):
         getattr(HALVES, draw)(["a", "b"])
+
+
+def test_control_characters_of_labels_are_drawn_as_escapes():
+    drawn = CHAINED.render(["\x1b[2J", "b\r", "c\nd", "\ud800", "e"])
+    assert drawn.isprintable() or set(filter(lambda letter: not letter.isprintable(), drawn)) == {"\n"}
+    assert r"\x1b[2J" in drawn
+    assert len(drawn.splitlines()) == len(CHAINED.render().splitlines())

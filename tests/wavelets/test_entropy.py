@@ -89,6 +89,12 @@ def test_sorted_coefficients_come_in_the_total_order(rng):
     assert hb.sorted_coefficients(X, trees, k=400).shape == (20, 3)
 
 
+def test_a_tree_on_no_axis_is_refused(rng):
+    halves = hb.PartitionTree([[0, 0], [0, 1]])
+    with pytest.raises(hb.HaarborError, match="'head'"):
+        hb.sorted_coefficients(rng.random((2, 2)), {"query": halves, "head": halves})
+
+
 def test_entropy_is_the_sum_over_sorted_coefficients(rng):
     X = rng.normal(size=(9, 8, 4))
     trees = {"query": random_tree(rng, 9), "key": random_tree(rng, 8)}

@@ -60,8 +60,8 @@ def checkpoint_config(folder: Path, short: str, gguf_file: str | None, notes: li
         # A damaged GGUF file fails in whichever line of the reader it meets first.
         except Exception as error:
             raise CaptureError(
-                f"{gguf_file} must be a GGUF file of an architecture that transformers reads: "
-                f"{first_line(error)}"
+                f"{gguf_file} must be a GGUF file of an architecture that transformers reads; it could not "
+                f"be read: {first_line(error)} Get it anew, or update transformers."
             ) from error
         _require_plausible_sizes(config.to_dict(), n_bytes, gguf_file)
         return _without_instructions(config)
@@ -140,7 +140,10 @@ def _configuration(config_class: Any, folder: Path, short: str) -> Any:
         return config_class.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     # Values that transformers does not take fail in its own checks, or in the arithmetic on them.
     except Exception as error:
-        raise CaptureError(f"config.json of {short} could not be read: {first_line(error)}") from error
+        raise CaptureError(
+            f"config.json of {short} must hold what transformers takes; it could not be read: "
+            f"{first_line(error)} Get its files anew."
+        ) from error
 
 
 def _without_instructions(config: Any) -> Any:

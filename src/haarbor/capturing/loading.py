@@ -118,7 +118,9 @@ def load_model(
         try:
             model.to(target)
         except RuntimeError as error:
-            raise CaptureError(f"{short} could not be moved to {device}: {first_line(error)}") from error
+            raise CaptureError(
+                f"{short} could not be moved to {device}: {first_line(error)} Take another, such as cpu."
+            ) from error
         model.eval()
         takes = _takes(model, folder, notes)
         tokenizer = None
@@ -151,7 +153,9 @@ def _device(device: str | torch.device) -> torch.device:
         if found.type == "meta":
             raise RuntimeError("it holds no values")
     except (RuntimeError, AssertionError, TypeError, ValueError) as error:
-        raise CaptureError(f"the device {device!s:.60} cannot be used here: {first_line(error)}") from error
+        raise CaptureError(
+            f"the device {device!s:.60} cannot be used here: {first_line(error)} Take another, such as cpu."
+        ) from error
     return found
 
 

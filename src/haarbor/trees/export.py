@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from haarbor.array_types import AnyArray, plain_array
 from haarbor.errors import ShapeError, TreeError
 from haarbor.options import is_row, shown, whole_number
+from haarbor.printable import printable
 
 if TYPE_CHECKING:
     import networkx
@@ -125,7 +126,7 @@ def text_drawing(tree: PartitionTree, labels: Sequence[str] | None = None, *, ma
     """
     pruned = tree.pruned
     most_lines = whole_number("max_lines", max_lines, 1)
-    names = _checked_labels(tree, labels)
+    names = [printable(label) for label in _checked_labels(tree, labels)]
     lines: list[str] = []
     stack = [(0, "", "")]
     while stack and len(lines) < most_lines:

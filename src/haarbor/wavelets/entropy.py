@@ -225,7 +225,7 @@ def sorted_coefficients(
         )
     array = np.moveaxis(real_array(X), [names.index(a) for a in expanded], range(len(expanded)))
     order = (*expanded, *(axis for axis in names if axis not in trees))
-    coefficients = haar_transform(array, {axis: trees[axis] for axis in expanded}, order)
+    coefficients = haar_transform(array, trees, order)
     products = largest_products([haar_system(trees[axis]) for axis in expanded], n_largest)
     chosen: FloatArray = coefficients[tuple(products.chosen.T)]
     return chosen

@@ -10,6 +10,9 @@ from haarbor.errors import CaptureError
 
 __all__ = ["json_object"]
 
+# The longest list the parts of a model's weights, of which there are thousands.
+_MOST_BYTES = 100_000_000
+
 
 def json_object(path: Path) -> dict[str, Any]:
     """Content of a file that must be a JSON object.
@@ -25,9 +28,16 @@ def json_object(path: Path) -> dict[str, Any]:
     Raises
     ------
     CaptureError
-        If it cannot be read, is no JSON, is nested too deeply, or is no object.
+        If it is no plain file, cannot be read, is absurdly large, is no JSON, is nested too deeply, or is
+        no object.
     """
     try:
+        # A device has no end, a pipe perhaps no begin.
+        if path.exists() and not (path.is_file() and path.stat().st_size <= _MOST_BYTES):
+            raise CaptureError(
+                f"{path.name} must be a file of at most {_MOST_BYTES // 1_000_000} MB; it is larger or no "
+                "plain file. Get it anew."
+            )
         found = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError as error:
         raise CaptureError(
