@@ -20,11 +20,11 @@ import torch
 from machine import machine_line
 
 from haarbor.capturing import capture, load_model
-from haarbor.capturing.capture import _forward
-from haarbor.capturing.huggingface import recorded_attention
+from haarbor.capturing._capture import _forward
+from haarbor.capturing._huggingface import recorded_attention
+from haarbor.capturing._sample_recorder import SampleRecorder
+from haarbor.capturing._weights_digest import weights_digest
 from haarbor.capturing.inputs import random_samples
-from haarbor.capturing.sample_recorder import SampleRecorder
-from haarbor.capturing.weights_digest import weights_digest
 
 TOKENS = 256
 RUNS = 7

@@ -17,7 +17,7 @@ from machine import machine_line
 
 import haarbor as hb
 from haarbor.paraproducts import paraproduct_forms, row_softmax, telescoping
-from haarbor.wavelets.coefficient_decay import CoefficientDecay, coefficient_decay, huber_fit
+from haarbor.wavelets._coefficient_decay import CoefficientDecay, coefficient_decay, huber_fit
 
 SIZES = (128, 256, 512, 1024, 2048)
 SEEDS = range(10)

@@ -46,7 +46,7 @@ from haarbor.pruning import (
     recommendation,
     require_disjoint,
 )
-from haarbor.pruning.scores import SCORES, needed_parts, scores_named
+from haarbor.pruning._scores import SCORES, needed_parts, scores_named
 
 SHARES = (0.1, 0.2, 0.3, 0.4)
 RANDOM, COMPARED_WITH = "random", "gradient"

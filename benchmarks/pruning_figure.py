@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter
 from pruning_page import loaded_cases
 
 from haarbor.plots import save_figure
-from haarbor.plots.style import LINE_COLOURS, PAGE_WIDTH, PALE_INK, blank_figure, in_house_style
+from haarbor.plots.style._house_style import LINE_COLOURS, PAGE_WIDTH, PALE_INK, blank_figure, in_house_style
 
 DRAWN = {
     "leftover-response": (LINE_COLOURS[0], "-", "o"),

@@ -19,8 +19,8 @@ from haarbor.capturing import load_model
 from haarbor.capturing.inputs import image_samples
 from haarbor.errors import DataError
 from haarbor.pruning import Metric, ModelBatch, masked_token_loss, model_batches
-from haarbor.pruning.metrics import METRICS, logits_of, measure
-from haarbor.pruning.model_batches import forward
+from haarbor.pruning._metrics import METRICS, logits_of, measure
+from haarbor.pruning._model_batches import forward
 
 __all__ = ["NETWORKS", "Case", "Places"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import spearmanr
 
-from haarbor.analysis import PaperResults
-from haarbor.analysis.paper_results import loaded_results
+from haarbor.paper import PaperResults
+from haarbor.paper._paper_results import loaded_results
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 SETS = {

@@ -18,6 +18,7 @@ SUBPACKAGES = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 
 # Each layer may import from its own folder and from lower ranks, never sideways or up.
 RANK = {
+    "version": -1,
     "errors": -1,
     "memory": 0,
     "options": 0,
@@ -47,9 +48,10 @@ RANK = {
     "pruning": 11,
     "__init__": 12,
     "plots": 13,
-    "report": 13,
-    "cli": 14,
-    "__main__": 15,
+    "paper": 14,
+    "report": 14,
+    "cli": 15,
+    "__main__": 16,
 }
 HEAVY = (
     "torch",
@@ -80,8 +82,7 @@ def imports(path):
             module = node.module
             if module == "haarbor":
                 # `from haarbor import x` reaches x, be it a module or a name of the front page.
-                # The version is a constant of the first line, there for everyone.
-                names = [alias.name for alias in node.names if alias.name != "__version__"]
+                names = [alias.name for alias in node.names]
                 yield from (
                     (f"haarbor.{name}" if name in RANK else "haarbor.__init__", node.lineno) for name in names
                 )
@@ -110,6 +111,23 @@ def test_imports_point_downwards(path):
         if layer != mine and RANK[layer] >= RANK[mine]
     }
     assert not upward, f"{path.name} imports from its own rank or above: {sorted(upward)}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_rooms_are_entered_by_their_front_doors(path):
+    mine = layer_of(path)
+    inner = {
+        f"{name} (line {line})"
+        for name, line in imports(path)
+        if name.startswith("haarbor.") and "._" in name.replace(".__", ".") and name.split(".")[1] != mine
+    }
+    assert not inner, f"{path.name} imports from the inside of another room: {sorted(inner)}"
+
+
+@pytest.mark.parametrize("folder", SUBPACKAGES, ids=lambda folder: folder.name)
+def test_no_module_is_hidden_by_a_name_of_its_room(folder):
+    inside = [path for path in folder.rglob("*.py") if path.stem not in ("__init__", "__main__")]
+    assert [path.name for path in inside if not path.name.startswith("_")] == []
 
 
 def test_the_reader_of_imports_sees_what_is_hidden(tmp_path):
@@ -155,10 +173,15 @@ def exported(path):
     }
 
 
+def place_in_all(name):
+    """Constants, then classes, then functions, each by the alphabet."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
 @pytest.mark.parametrize("folder", SUBPACKAGES, ids=lambda folder: folder.name)
 def test_subpackages_list_what_they_export(folder):
     module = importlib.import_module(f"haarbor.{folder.name}")
-    assert list(module.__all__) == sorted(module.__all__)
+    assert list(module.__all__) == sorted(module.__all__, key=place_in_all)
     assert len(set(module.__all__)) == len(module.__all__)
     assert set(module.__all__) == exported(f"haarbor.{folder.name}")
 
@@ -207,7 +230,7 @@ def test_modules_list_names_they_define(path):
     if path.name == "__main__.py":
         return
     assert len(lists) == 1, "one __all__ a module"
-    assert lists[0] == sorted(lists[0])
+    assert lists[0] == sorted(lists[0], key=place_in_all)
     assert set(lists[0]) <= set(top_level_names(tree))
 
 

@@ -103,7 +103,7 @@ COPIED = """
 import sys
 sys.dont_write_bytecode = True
 import numpy as np
-from haarbor.paraproducts import scale_kernels
+from haarbor.paraproducts import _scale_kernels as scale_kernels
 values = np.array([0.0, 2.0, 3.0]).reshape(1, 3, 1)
 scale_kernels.add_up(values, np.array([-1, 0, 0]))
 print(values[0, 0, 0], scale_kernels.__file__)
@@ -146,7 +146,7 @@ def test_a_package_that_cannot_be_written_to_works(tmp_path):
 def test_processes_that_compile_at_once_all_succeed(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     program = (
-        "import sys, numpy as np; from haarbor.trees.joining_kernels import folder_distances as distances;"
+        "import sys, numpy as np; from haarbor.trees._joining_kernels import folder_distances as distances;"
         "print(distances(np.arange(3, dtype=sys.argv[1])[:, None], np.array([0, 1, 1]), 2).tolist())"
     )
     types = ["float32", "float64", "float32", "float64"]

@@ -14,7 +14,7 @@ from segment_losses import paired_difference, segment_losses, summary
 from text_data import find_part, read_text, token_ids
 from tokenizers import Tokenizer
 
-from haarbor.zoo.checkpoint import load_checkpoint
+from haarbor.zoo import load_checkpoint
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import torch
 from text_data import segments, streams
 from torch.nn import functional
 
-from haarbor.zoo.transformer_xl import TransformerXL
+from haarbor.zoo import TransformerXL
 
 
 def segment_losses(

@@ -21,8 +21,7 @@ from text_data import find_part, read_text, segments, streams, token_ids
 from tokenizers import Tokenizer
 from torch.nn import functional
 
-from haarbor.zoo.checkpoint import load_checkpoint, save_checkpoint
-from haarbor.zoo.transformer_xl import TransformerXL, TransformerXLConfig
+from haarbor.zoo import TransformerXL, TransformerXLConfig, load_checkpoint, save_checkpoint
 
 SIZES = {
     # Inside the package: 6 x 8 heads, under 8 MB in half precision.

@@ -21,8 +21,7 @@ from schedule import warmup_cosine, weight_decay_groups
 from torch import Tensor
 from torch.nn import functional
 
-from haarbor.zoo.checkpoint import load_checkpoint, save_checkpoint
-from haarbor.zoo.vision_transformer import VisionTransformer, VisionTransformerConfig
+from haarbor.zoo import VisionTransformer, VisionTransformerConfig, load_checkpoint, save_checkpoint
 
 SIZES = {
     # Inside the package: 6 x 6 heads, 14 x 14 patches, under 8 MB in half precision.

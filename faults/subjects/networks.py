@@ -175,11 +175,11 @@ def ablate(rng: Rng) -> Call:
 
 @functools.cache
 def _pruned_folder() -> Path:
-    from haarbor.pruning import head_sites, model_batches, prune_heads, save_pruned
+    from haarbor.pruning import model_batches, network_heads, prune_heads, save_pruned
 
     model, batches = _network()
     batch = model_batches(batches)[0]
-    sites = head_sites(model, batch)
+    sites = network_heads(model, batch)
     folder = Path.cwd() / "pruned"
     save_pruned(folder, prune_heads(model, sites, [(0, 1)], batch=batch), sites, [(0, 1)])
     return folder

@@ -23,14 +23,14 @@ from haarbor.errors import (
     StoreError,
     TreeError,
 )
+from haarbor.version import __version__
 
 if TYPE_CHECKING:
     from haarbor import datasets
     from haarbor.capturing import capture
     from haarbor.engines import CpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
-    from haarbor.pruning.ablation import ablate
-    from haarbor.pruning.pruned_checkpoint import load_pruned
+    from haarbor.pruning import ablate, load_pruned
     from haarbor.questionnaire import (
         Consensus,
         Convergence,
@@ -77,8 +77,6 @@ if TYPE_CHECKING:
         ranking_stability,
         sorted_coefficients,
     )
-
-__version__ = "0.1.0"
 
 # Names are looked up when they are first used: a quick start, also of the command line, which has to
 # hear of an interrupt before numpy is loaded; and torch and zarr for those alone who need them.

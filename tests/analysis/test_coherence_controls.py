@@ -3,8 +3,8 @@ import pytest
 
 import haarbor as hb
 from haarbor.analysis import coherence_controls
-from haarbor.analysis.coherence_controls import CONTROLS
-from haarbor.analysis.control_trees import halved_tree, random_tree_like
+from haarbor.analysis._coherence_controls import CONTROLS
+from haarbor.trees._control_trees import halved_tree, random_tree_like
 from tests.reference.haar import haar_coefficients, haar_functions
 
 AXES = ("query", "key", "head")

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import haarbor as hb
-from haarbor.analysis.control_trees import halved_tree, random_tree_like
 from haarbor.testing import partition_trees
+from haarbor.trees._control_trees import halved_tree, random_tree_like
 from tests.assertions import assert_same_tree
 
 

@@ -6,8 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
-from haarbor.analysis import head_scores, organize_run, paper_results, run_invariance, run_regularity
+from haarbor.analysis import head_scores, organize_run, run_invariance, run_regularity
 from haarbor.errors import ResultWarning, StoreError
+from haarbor.paper import paper_results
 from haarbor.store import open_run
 from tests.analysis.damage import EVERY, OF_ANY, OF_ARRAYS, result_folder
 from tests.analysis.logit_runs import logit_run

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from haarbor.analysis import organize_run, paper_results, run_invariance, run_regularity
+from haarbor.analysis import organize_run, run_invariance, run_regularity
+from haarbor.paper import paper_results
 from haarbor.report import report_html
 from haarbor.store import open_run
 from tests.analysis.file_accesses import file_accesses

@@ -3,7 +3,7 @@ import pytest
 
 import haarbor as hb
 from haarbor.analysis import head_scores, organize_run
-from haarbor.analysis.run_invariance import FIGURES, RunInvariance
+from haarbor.analysis._run_invariance import FIGURES, RunInvariance
 from haarbor.errors import DataError
 from haarbor.store import import_arrays
 

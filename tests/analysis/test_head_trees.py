@@ -3,7 +3,7 @@ import pytest
 
 import haarbor as hb
 from haarbor.analysis import head_trees
-from haarbor.analysis.over_heads import over_heads
+from haarbor.engines._parallel_map import parallel_map
 from haarbor.errors import SettingError, ShapeError
 from tests.analysis.logit_runs import network
 
@@ -52,4 +52,4 @@ def test_an_error_in_one_head_is_raised():
         return head
 
     with pytest.raises(ValueError, match="head 2"):
-        over_heads(work, range(5))
+        parallel_map(work, range(5))

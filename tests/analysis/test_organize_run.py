@@ -3,7 +3,7 @@ import pytest
 
 import haarbor as hb
 from haarbor.analysis import organize_run
-from haarbor.analysis.valid_tokens import valid_tokens
+from haarbor.analysis._valid_tokens import valid_tokens
 from haarbor.errors import DataError, SettingError
 from haarbor.store import Run, RunPlan, StreamPlan, create_run, open_run
 

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.analysis import organize_run, paper_results
-from haarbor.analysis.paper_results import loaded_results
-from haarbor.analysis.valid_tokens import valid_tokens
+from haarbor.analysis import organize_run
+from haarbor.analysis._valid_tokens import valid_tokens
+from haarbor.paper import paper_results
+from haarbor.paper._paper_results import loaded_results
 from haarbor.store import open_run, save_results_file
-from haarbor.store.result_values import stored_value
+from haarbor.store._result_values import stored_value
 from tests.analysis.paper_runs import KINDS, networks, paper_run, stored
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.analysis.question import Question
+from haarbor.analysis._question import Question
 from haarbor.errors import SettingError
 
 USUAL = Question.asked()

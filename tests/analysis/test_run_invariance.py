@@ -7,10 +7,10 @@ from scipy.stats import spearmanr
 
 import haarbor as hb
 from haarbor.analysis import run_invariance, run_regularity
-from haarbor.analysis.control_trees import halved_tree
 from haarbor.errors import SettingError
-from haarbor.questionnaire.masked_entries import neutral_tensor
+from haarbor.questionnaire._masked_entries import neutral_tensor
 from haarbor.store import open_run
+from haarbor.trees._control_trees import halved_tree
 from tests.analysis.logit_runs import N_HEADS, N_TOKENS, logit_run, network
 
 
@@ -64,8 +64,8 @@ def test_results_are_kept_and_not_made_again(tmp_path, monkeypatch):
         raise AssertionError("made again")
 
     # By the modules themselves: the package has functions of the same names.
-    monkeypatch.setattr(sys.modules["haarbor.analysis.run_invariance"], "softmax_invariance", never)
-    monkeypatch.setattr(sys.modules["haarbor.analysis.organized_heads"], "head_trees", never)
+    monkeypatch.setattr(sys.modules["haarbor.analysis._run_invariance"], "softmax_invariance", never)
+    monkeypatch.setattr(sys.modules["haarbor.analysis._organized_heads"], "head_trees", never)
     again, _ = run_invariance(opened)
     np.testing.assert_array_equal(again.figures["exact"], found.figures["exact"])
     with pytest.raises(AssertionError, match="made again"):
@@ -114,7 +114,7 @@ def test_exponents_are_not_made_again(tmp_path, monkeypatch):
     def never(*_, **__):
         raise AssertionError("made again")
 
-    monkeypatch.setattr(sys.modules["haarbor.analysis.run_regularity"], "holder_exponent", never)
+    monkeypatch.setattr(sys.modules["haarbor.analysis._run_regularity"], "holder_exponent", never)
     np.testing.assert_array_equal(run_regularity(run).organised, found.organised)
     with pytest.raises(AssertionError, match="made again"):
         run_regularity(run, seed=1)

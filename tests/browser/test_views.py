@@ -202,7 +202,7 @@ def test_logits_and_single_heads_have_pages_too(opened, tmp_path):
 
 
 def test_blocks_stand_in_for_matrices_that_are_too_large(opened, tmp_path, monkeypatch):
-    from haarbor.report import shown_batch
+    from haarbor.report import _shown_batch as shown_batch
 
     monkeypatch.setattr(shown_batch, "_MOST_CELLS", 2000)
     write_report(text_run(tmp_path / "large.zarr", n_batches=1), tmp_path / "large.html")

@@ -10,7 +10,7 @@ from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader, Dataset, TensorDataset  # noqa: E402
 
 from haarbor.capturing import Sample, capture  # noqa: E402
-from haarbor.capturing.batch_samples import BatchSamples  # noqa: E402
+from haarbor.capturing._batch_samples import BatchSamples  # noqa: E402
 from haarbor.capturing.inputs import TokenInputs, random_samples  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402

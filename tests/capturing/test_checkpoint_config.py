@@ -8,9 +8,9 @@ import pytest
 import torch
 import transformers
 
-from haarbor.capturing.checkpoint_config import checkpoint_config
-from haarbor.capturing.loading import load_model
-from haarbor.capturing.offline_hub import offline_hub
+from haarbor.capturing import load_model
+from haarbor.capturing._checkpoint_config import checkpoint_config
+from haarbor.capturing._offline_hub import offline_hub
 from haarbor.errors import CaptureError
 from tests.capturing.inputs.small_models import small_model
 

@@ -11,14 +11,14 @@ import pytest
 torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
-import haarbor.capturing.inputs.text as text_module  # noqa: E402
+import haarbor.capturing.inputs._text as text_module  # noqa: E402
 from haarbor.capturing import capture  # noqa: E402
-from haarbor.capturing.continued_run import begun_run, continued_plan  # noqa: E402
-from haarbor.capturing.deferred_interruption import deferred_interruption  # noqa: E402
+from haarbor.capturing._continued_run import begun_run, continued_plan  # noqa: E402
+from haarbor.capturing._deferred_interruption import deferred_interruption  # noqa: E402
 from haarbor.capturing.inputs import (  # noqa: E402
     image_samples,
+    memory_window_samples,
     model_inputs,
-    remembered_samples,
     text_samples,
     token_id_samples,
 )
@@ -133,7 +133,7 @@ def test_a_text_is_tokenised_once_when_a_capture_goes_on(story, tmp_path, monkey
 def test_with_memory_every_window_is_made_and_read_by_the_network_once(tmp_path, monkeypatch):
     model, parts = network(memory_length=6), windows(9, 4)
     made, forwards = counted(parts, monkeypatch), counted_forwards(model)
-    run = capture(model, remembered_samples(parts, model), tmp_path / "run")
+    run = capture(model, memory_window_samples(parts, model), tmp_path / "run")
     assert run.n_batches == 7
     assert sorted(made) == list(range(9))
     # Each window once, and the first that is recorded once more before anything is written.
@@ -142,10 +142,10 @@ def test_with_memory_every_window_is_made_and_read_by_the_network_once(tmp_path,
 
 def test_with_memory_a_capture_goes_on_from_the_windows_that_reach_the_next_batch(tmp_path, monkeypatch):
     model, parts = network(memory_length=6), windows(16, 4)
-    capture(model, remembered_samples(parts, model), tmp_path / "whole")
-    interrupted(model, remembered_samples(parts, model), tmp_path / "run", 10)
+    capture(model, memory_window_samples(parts, model), tmp_path / "whole")
+    interrupted(model, memory_window_samples(parts, model), tmp_path / "run", 10)
     made, forwards = counted(parts, monkeypatch), counted_forwards(model)
-    capture(model, remembered_samples(parts, model), tmp_path / "run")
+    capture(model, memory_window_samples(parts, model), tmp_path / "run")
     # Two windows fill the memory, and each of two layers looks back as far: batch 10 is window 12.
     assert sorted(set(made)) == [0, *range(8, 16)]
     assert len(made) == len(set(made))
@@ -305,7 +305,7 @@ def test_ctrl_c_while_a_batch_becomes_complete_waits_for_it(tmp_path, monkeypatc
                 signal.raise_signal(signal.SIGINT)
             yield
 
-    module = sys.modules["haarbor.capturing.capture"]
+    module = sys.modules["haarbor.capturing._capture"]
     monkeypatch.setattr(module, "deferred_interruption", interrupted_then)
     model = gpt2()
     with pytest.raises(KeyboardInterrupt):

@@ -8,7 +8,7 @@ import pytest
 import torch
 import transformers
 
-from haarbor.capturing.loading import load_model
+from haarbor.capturing import load_model
 from haarbor.errors import CaptureError
 from tests.capturing.inputs.small_models import small_model, word_tokenizer
 

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from haarbor.capturing import capture  # noqa: E402
-from haarbor.capturing.huggingface import recorded_attention  # noqa: E402
+from haarbor.capturing._huggingface import recorded_attention  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
 from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE, SMALL_MODELS  # noqa: E402
 

@@ -11,9 +11,9 @@ import torch
 import transformers
 from tokenizers import pre_tokenizers
 
-from haarbor.capturing import loading
+from haarbor.capturing import _loading as loading
+from haarbor.capturing import load_model
 from haarbor.capturing.inputs import TokenInputs, image_samples
-from haarbor.capturing.loading import load_model
 from haarbor.errors import CaptureError, SettingError
 from tests.capturing.inputs.small_models import small_model, word_tokenizer
 

@@ -11,10 +11,10 @@ torch = pytest.importorskip("torch")
 from safetensors.numpy import load_file  # noqa: E402
 from torch import nn  # noqa: E402
 
+from haarbor.capturing import _weights_digest as digests  # noqa: E402
 from haarbor.capturing import capture, load_model  # noqa: E402
-from haarbor.capturing import weights_digest as digests  # noqa: E402
-from haarbor.capturing.model_identity import config_digest  # noqa: E402
-from haarbor.capturing.weights_digest import weights_digest  # noqa: E402
+from haarbor.capturing._model_identity import config_digest  # noqa: E402
+from haarbor.capturing._weights_digest import weights_digest  # noqa: E402
 from haarbor.errors import CaptureError, StoreError  # noqa: E402
 from haarbor.zoo import embedded_folder  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402

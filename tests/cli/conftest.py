@@ -14,8 +14,8 @@ _NOBODY = 65534
 _NEEDED = (
     "haarbor.plots",
     "haarbor.report",
-    "haarbor.store.local_keys",
-    "haarbor.store.remote_keys",
+    "haarbor.store._local_keys",
+    "haarbor.store._remote_keys",
     "plotly.offline",
     "rich.table",
     "zarr.storage",

@@ -1,6 +1,6 @@
 import pytest
 
-from haarbor.cli.capture_command import capture_command
+from haarbor.cli._capture_command import capture_command
 
 
 def test_paths_are_shortened_to_names_and_flags_are_words(tmp_path):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from haarbor.cli.capture_paths import require_data, require_model, require_place
+from haarbor.cli._capture_paths import require_data, require_model, require_place
 from haarbor.errors import CaptureError, HaarborError, StoreError
 from tests.cli.capture_words import given
 

@@ -39,7 +39,7 @@ def begun(tmp_path_factory):
     (folder / "letter.txt").write_text("the dog sat on the mat the cat ran far\n" * 8)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("haarbor.cli.progress.shown_progress", StopAfterOne)
+        patch.setattr("haarbor.cli._progress.shown_progress", StopAfterOne)
         code, lines = given(*words("tiny"))
     assert code == 130
     assert not [line for line in lines if "Traceback" in line]

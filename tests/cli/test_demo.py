@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.cli.demo_findings import findings
+from haarbor.cli._demo_findings import findings
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import haarbor
-from haarbor.cli.failure_line import failure_line
+from haarbor.cli._failure_line import failure_line
 from haarbor.errors import SettingError
 from tests.analysis.logit_runs import logit_run
 
@@ -247,7 +247,7 @@ def test_figures_on_a_full_disk_are_one_line(command, run, tmp_path, monkeypatch
     """The system lets no file grow beyond a few bytes, as on a full disk."""
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as undrawn:
-        module = importlib.import_module("haarbor.plots.write_paper_figures")
+        module = importlib.import_module("haarbor.paper._paper_figures")
         undrawn.setattr(module, "_drawings", lambda _results: iter(()))
         assert command("figures", run, "-o", "first", "--seeds", 0).code == 0
     import resource

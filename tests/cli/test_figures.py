@@ -40,7 +40,7 @@ def haarbor(monkeypatch, capsys):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave the pictures out, for tests of everything else."""
-    module = importlib.import_module("haarbor.plots.write_paper_figures")
+    module = importlib.import_module("haarbor.paper._paper_figures")
     monkeypatch.setattr(module, "_drawings", lambda _results: iter(()))
 
 
@@ -113,7 +113,7 @@ def test_a_finished_run_is_not_organised_again(haarbor, undrawn, runs, tmp_path,
     copy = tmp_path / "run.zarr"
     shutil.copytree(runs / "open.zarr", copy)
     assert haarbor("organize", copy)[0] == 0
-    module = importlib.import_module("haarbor.analysis.organize_run")
+    module = importlib.import_module("haarbor.analysis._organize_run")
 
     def refuse(*_words, **_options):
         raise AssertionError("organised again")

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from haarbor import datasets
-from haarbor.cli.progress import shown_progress, shown_steps
+from haarbor.cli._progress import shown_progress, shown_steps
 from haarbor.printable import printable
 from haarbor.store import RunPlan, StreamPlan, create_run, open_run
 
@@ -52,7 +52,7 @@ def run(tmp_path_factory, without_drawings):
 def without_drawings():
     """No pictures: what is drawn is not looked at here."""
     with pytest.MonkeyPatch.context() as patch:
-        module = importlib.import_module("haarbor.plots.write_paper_figures")
+        module = importlib.import_module("haarbor.paper._paper_figures")
         patch.setattr(module, "_drawings", lambda _results: iter(()))
         patch.setattr("haarbor.plots.paraproduct_figure", lambda *_, **__: None)
         patch.setattr("haarbor.plots.save_figure", lambda _figure, path: path)
@@ -108,7 +108,7 @@ def test_a_terminal_without_columns_still_shows_something(command, run, monkeypa
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_numbers_that_json_has_no_word_for_are_null(command, run, monkeypatch, value):
     monkeypatch.setattr(
-        "haarbor.cli.organize._summary", lambda _run, _found: {"a": [value], "b": (1.5, value)}
+        "haarbor.cli._organize._summary", lambda _run, _found: {"a": [value], "b": (1.5, value)}
     )
     found = command("organize", run, "--json")
     assert json.loads(found.out, parse_constant=pytest.fail) == {"a": [None], "b": [1.5, None]}

@@ -54,7 +54,7 @@ def wait_for(path, process):
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("moment", ["numpy._core", "typer.main", "haarbor.cli.organize"])
+@pytest.mark.parametrize("moment", ["numpy._core", "typer.main", "haarbor.cli._organize"])
 def test_while_the_program_is_being_loaded(run, moment):
     process = started("info", run, code=("-X", "importtime", "-m", "haarbor"))
     for line in process.stderr:
@@ -88,7 +88,7 @@ def test_while_figures_are_drawn(run, tmp_path):
 
 WATCHED = """
 import sys, threading, time
-from haarbor.cli.interruption import Interruption
+from haarbor.cli._interruption import Interruption
 interruption = Interruption()
 interruption.watch()
 """

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from haarbor.cli.libraries import require_library
+from haarbor.cli._libraries import require_library
 from haarbor.errors import SettingError
 from tests.analysis.logit_runs import logit_run
 
@@ -23,7 +23,8 @@ def missing(monkeypatch):
     def hide(library):
         for name in [name for name in sys.modules if name.partition(".")[0] == library]:
             monkeypatch.delitem(sys.modules, name)
-        for name in [name for name in sys.modules if name.startswith(("haarbor.plots", "haarbor.capturing"))]:
+        rooms = ("haarbor.plots", "haarbor.paper", "haarbor.report", "haarbor.capturing")
+        for name in [name for name in sys.modules if name.startswith(rooms)]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, library, None)
 

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 torch = pytest.importorskip("torch")
 
 import haarbor as hb  # noqa: E402
-from haarbor.cli.app import app  # noqa: E402
-from haarbor.pruning import head_sites, model_batches, read_mask  # noqa: E402
+from haarbor.cli._app import app  # noqa: E402
+from haarbor.pruning import model_batches, network_heads, read_mask  # noqa: E402
 from haarbor.zoo import embedded_network, sample_images_path  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
 
@@ -44,7 +44,7 @@ def test_the_whole_way_from_a_model_to_a_smaller_one(tmp_path):
     assert len(results["removed"]) == 12
     model = embedded_network("transformer-xl")
     batch = model_batches(torch.arange(20)[None])[0]
-    removed = read_mask(tmp_path / "mask.json", head_sites(model, batch))
+    removed = read_mask(tmp_path / "mask.json", network_heads(model, batch))
     assert removed.sum() == 12
     smaller = hb.load_pruned(tmp_path / "model")
     assert smaller(torch.arange(20)[None]).logits.shape == (1, 20, model.config.vocab_size)

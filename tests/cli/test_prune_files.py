@@ -17,12 +17,12 @@ from torch import nn  # noqa: E402
 
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import load_model  # noqa: E402
-from haarbor.cli.app import app  # noqa: E402
+from haarbor.cli._app import app  # noqa: E402
 from haarbor.errors import DataError, HaarborError, PruningError, StoreError  # noqa: E402
 from haarbor.pruning import (  # noqa: E402
-    head_sites,
     model_batches,
     n_parameters,
+    network_heads,
     pruning_data,
     pruning_study,
     read_mask,
@@ -30,14 +30,14 @@ from haarbor.pruning import (  # noqa: E402
     save_pruned,
     write_mask,
 )
-from haarbor.pruning.metrics import METRICS, measure  # noqa: E402
+from haarbor.pruning._metrics import METRICS, measure  # noqa: E402
 from haarbor.zoo import sample_images_path  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
 from tests.pruning.test_whole_folder import files_of_at_most  # noqa: E402
 
 SMALL = ("--calibration", "4", "--evaluation", "4", "--tokens", "32", "--seeds", "1", "--quick")
 # The package may have the function under this name.
-command = importlib.import_module("haarbor.cli.prune")
+command = importlib.import_module("haarbor.cli._prune")
 
 
 def haarbor(*words):
@@ -98,7 +98,7 @@ def test_the_printed_loss_is_that_of_what_was_written(name, options, ids, tmp_pa
     assert whole == pytest.approx(float(printed[2]), abs=1e-4)
     assert abs(told - whole) > 3e-4
     # The mask alone lacks the refit, and is not said to have it.
-    sites = head_sites(loaded.model, prepared.evaluation[0])
+    sites = network_heads(loaded.model, prepared.evaluation[0])
     with removed_heads(loaded.model, sites, read_mask(tmp_path / "out" / "mask.json", sites)):
         masked = measure(loaded.model, prepared.evaluation, prepared.metric).value
     refitted = "--no-compensate" not in options

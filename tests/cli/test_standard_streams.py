@@ -60,7 +60,7 @@ def test_without_any_stream_a_command_still_ends(run):
 def test_a_closed_output_does_not_become_a_file_of_the_run(tmp_path):
     """The first file that is opened gets the number of the closed stream, and what is printed."""
     code = (
-        "from haarbor.cli.standard_streams import prepare_streams\n"
+        "from haarbor.cli._standard_streams import prepare_streams\n"
         "prepare_streams()\n"
         f"file = open('{tmp_path}/kept', 'w')\n"
         "assert file.fileno() > 2, file.fileno()\n"

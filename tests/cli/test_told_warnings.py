@@ -1,6 +1,6 @@
 import warnings
 
-from haarbor.cli.told_warnings import told_warnings
+from haarbor.cli._told_warnings import told_warnings
 from haarbor.errors import HaarborWarning
 
 

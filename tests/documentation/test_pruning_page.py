@@ -68,7 +68,7 @@ def test_tables_of_a_page_end_at_a_blank_line():
 
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch, capsys):
     torch = pytest.importorskip("torch")
-    from haarbor.pruning.scores import SCORES
+    from haarbor.pruning._scores import SCORES
 
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)

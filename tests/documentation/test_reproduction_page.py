@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from haarbor.analysis.paper_results import loaded_results
+from haarbor.paper._paper_results import loaded_results
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from haarbor.engines.pairwise_kernels import add_l1, add_products
+from haarbor.engines._pairwise_kernels import add_l1, add_products
 from tests.assertions import assert_close
 
 DTYPES = [np.float64, np.float32]

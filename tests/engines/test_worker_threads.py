@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from haarbor import SettingError
-from haarbor.engines.worker_threads import ordered_results, usable_cores
+from haarbor.engines._worker_threads import ordered_results, usable_cores
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 import pytest
 
-from haarbor.engines.workers import Workers
+from haarbor.engines._workers import Workers
 
 
 def alive(name):
@@ -71,8 +71,8 @@ def ending(code):
 
 INTERRUPTED_START = """
 import threading
-from haarbor.analysis.over_heads import over_heads
-from haarbor.engines.worker_threads import ordered_results
+from haarbor.engines._parallel_map import parallel_map
+from haarbor.engines._worker_threads import ordered_results
 
 start = threading.Thread.start
 
@@ -81,7 +81,7 @@ def interrupted(thread):
     raise KeyboardInterrupt
 
 threading.Thread.start = interrupted
-for work in (lambda: list(ordered_results(abs, range(5), 2)), lambda: over_heads(abs, range(5))):
+for work in (lambda: list(ordered_results(abs, range(5), 2)), lambda: parallel_map(abs, range(5))):
     try:
         work()
     except KeyboardInterrupt:
@@ -95,8 +95,8 @@ def test_an_interrupt_while_threads_are_started_does_not_keep_the_process():
 
 INTERRUPTED_WORK = """
 import os, signal, threading, time
-from haarbor.analysis.over_heads import over_heads
-from haarbor.engines.worker_threads import ordered_results
+from haarbor.engines._parallel_map import parallel_map
+from haarbor.engines._worker_threads import ordered_results
 
 begun = threading.Event()
 
@@ -106,7 +106,7 @@ def long(_task):
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     time.sleep(600)
 
-for work in (lambda: list(ordered_results(long, range(5), 2)), lambda: over_heads(long, range(5))):
+for work in (lambda: list(ordered_results(long, range(5), 2)), lambda: parallel_map(long, range(5))):
     begun.clear()
     try:
         work()

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 import haarbor as hb
 from haarbor.paraproducts import paraproduct_forms, row_softmax, telescoping
-from haarbor.paraproducts.folder_axis import FolderAxis
-from haarbor.paraproducts.masked_softmax_pieces import MaskedSoftmaxPieces
-from haarbor.paraproducts.softmax_pieces import SoftmaxPieces
+from haarbor.paraproducts._folder_axis import FolderAxis
+from haarbor.paraproducts._masked_softmax_pieces import MaskedSoftmaxPieces
+from haarbor.paraproducts._softmax_pieces import SoftmaxPieces
 from haarbor.testing import partition_trees
 
 seeds = st.integers(0, 2**32 - 1)

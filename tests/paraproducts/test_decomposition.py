@@ -7,7 +7,9 @@ from scipy.special import expit
 import haarbor as hb
 from haarbor.errors import DataError, SettingError, ShapeError
 from haarbor.paraproducts import (
-    masked_softmax_pieces,
+    _masked_softmax_pieces as masked_softmax_pieces,
+)
+from haarbor.paraproducts import (
     paraproduct_forms,
     pointwise_nonlinearity,
     row_softmax,

@@ -105,7 +105,7 @@ def test_controls_are_the_figures_of_shuffled_trees_and_rows(rng):
 
 
 def test_rows_are_shuffled_among_their_valid_entries(rng):
-    from haarbor.paraproducts.invariance import _shuffled_within_rows
+    from haarbor.paraproducts._invariance import _shuffled_within_rows
 
     f = rng.normal(size=(6, 8))
     mask = rng.random((6, 8)) < 0.6

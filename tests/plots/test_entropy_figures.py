@@ -79,7 +79,7 @@ def test_line_is_the_mean_over_batches_within_its_tie_interval(batches, causal):
 
 @pytest.mark.parametrize("measure", ["normalised", "mean_removed"])
 def test_tie_interval_is_scaled_like_the_measure(batches, causal, measure):
-    from haarbor.plots.entropy_values import entropy_values
+    from haarbor.plots._entropy_values import entropy_values
 
     found = entropy_values(batches[0], measure)
     np.testing.assert_array_equal(found.values[0], getattr(batches[0], measure))

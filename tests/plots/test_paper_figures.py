@@ -12,14 +12,13 @@ from matplotlib.figure import Figure
 from tests.analysis.paper_runs import KINDS, paper_run
 
 import haarbor as hb
-from haarbor.analysis import paper_results
-from haarbor.analysis.paper_results import loaded_results
-from haarbor.plots import write_paper_figures
-from haarbor.plots.paper_entropies import paper_entropies_figure
-from haarbor.plots.paper_expansion import paper_expansion_figure
-from haarbor.plots.paper_heads import paper_heads_figure
-from haarbor.plots.paper_network import paper_network_figure
-from haarbor.plots.paper_structure import paper_structure_figure
+from haarbor.paper import paper_results, write_paper_figures
+from haarbor.paper._entropies_figure import paper_entropies_figure
+from haarbor.paper._expansion_figure import paper_expansion_figure
+from haarbor.paper._heads_figure import paper_heads_figure
+from haarbor.paper._network_figure import paper_network_figure
+from haarbor.paper._paper_results import loaded_results
+from haarbor.paper._structure_figure import paper_structure_figure
 
 FIGURES = (
     paper_heads_figure,
@@ -232,7 +231,7 @@ def test_the_page_shows_what_was_written_and_says_what_is_missing(written):
 
 
 def test_networks_of_one_name_are_numbered(gathered, tmp_path, monkeypatch):
-    module = importlib.import_module("haarbor.plots.write_paper_figures")
+    module = importlib.import_module("haarbor.paper._paper_figures")
     shown = []
     monkeypatch.setattr(module, "_drawings", lambda results: shown.extend(results) or iter(()))
     write_paper_figures([gathered("causal"), gathered("causal")], tmp_path)
@@ -257,7 +256,7 @@ def test_softmax_of_a_run_with_logits_is_figure_2(gathered, tmp_path, monkeypatc
         asked.append((logits, row_tree, column_tree, mask, title))
         return Figure()
 
-    module = importlib.import_module("haarbor.plots.write_paper_figures")
+    module = importlib.import_module("haarbor.paper._paper_figures")
     monkeypatch.setattr(module, "paraproduct_figure", recorded)
     found = gathered("causal")
     names = {path.name for path in write_paper_figures([found], tmp_path)}
@@ -287,7 +286,7 @@ def test_a_folder_that_cannot_be_made_is_refused(gathered, tmp_path):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave the pictures out, for tests of the other files."""
-    module = importlib.import_module("haarbor.plots.write_paper_figures")
+    module = importlib.import_module("haarbor.paper._paper_figures")
     monkeypatch.setattr(module, "_drawings", lambda _results: iter(()))
 
 

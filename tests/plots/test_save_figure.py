@@ -12,8 +12,8 @@ from figure_contents import drawn_texts
 
 import haarbor as hb
 import haarbor.plots
-from haarbor.plots import organised_matrix_figure, save_figure, tree_figure
-from haarbor.plots.figure_text import plain_text
+from haarbor.plots import organized_matrix_figure, save_figure, tree_figure
+from haarbor.plots.style._figure_text import plain_text
 
 TREE = hb.PartitionTree([[0, 0, 0], [0, 0, 1], [0, 1, 2]])
 HOSTILE = ["$x_", "$", r"\$", "$$", r"\frac{", "\n", "\t", " ", "", "\x00", "\ud800", "漢字", "🙂", "é",
@@ -23,7 +23,7 @@ HOSTILE = ["$x_", "$", r"\$", "$$", r"\frac{", "\n", "\t", " ", "", "\x00", "\ud
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_same_figure_gives_the_same_bytes(causal, suffix, tmp_path):
     def written(name):
-        figure = organised_matrix_figure(causal.X, causal.organization, title="a $ title")
+        figure = organized_matrix_figure(causal.X, causal.organization, title="a $ title")
         return save_figure(figure, tmp_path / f"{name}.{suffix}").read_bytes()
 
     first = written("first")
@@ -70,7 +70,7 @@ def test_a_figure_is_written_whole_or_not_at_all_and_never_over_a_device(tmp_pat
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_hostile_labels_are_drawn(causal, suffix, tmp_path):
-    figure = organised_matrix_figure(
+    figure = organized_matrix_figure(
         causal.X, causal.organization, query_labels=HOSTILE, key_labels=HOSTILE, title="".join(HOSTILE)
     )
     assert save_figure(figure, tmp_path / f"hostile.{suffix}").stat().st_size > 1000

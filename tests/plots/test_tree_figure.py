@@ -6,7 +6,7 @@ from figure_contents import artist, drawn_texts
 
 import haarbor as hb
 from haarbor.plots import tree_figure
-from haarbor.plots.head_layers import checked_head_layers
+from haarbor.plots.style._head_layers import checked_head_layers
 
 TREE = hb.PartitionTree([[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 2], [0, 1, 2, 3]])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor import plots
+from haarbor import paper, plots
 
 TREE = hb.PartitionTree([[0, 0, 0], [0, 0, 1], [0, 1, 2]])
 X = np.random.default_rng(3).random((5, 5, 3))
@@ -25,7 +25,7 @@ WRONG = [
     (plots.entropy_figure, {"entropies": ENTROPY}, ("entropies", "measure", "title")),
     (plots.haar_basis_figure, {"tree": TREE}, ("tree", "scale", "labels", "title")),
     (
-        plots.organised_matrix_figure,
+        plots.organized_matrix_figure,
         {"X": X, "organization": ORG},
         ("organization", "query_labels", "key_labels", "quantiles", "border_level", "title"),
     ),
@@ -36,7 +36,7 @@ WRONG = [
     ),
     (plots.save_figure, {"figure": FIGURE, "path": "tree.svg"}, ("figure", "path")),
     (plots.tree_figure, {"tree": TREE}, ("tree", "labels", "width", "title")),
-    (plots.write_paper_figures, {"results": [], "folder": "x"}, ("results",)),
+    (paper.write_paper_figures, {"results": [], "folder": "x"}, ("results",)),
 ]
 CASES = [(draw, options, name) for draw, options, names in WRONG for name in names]
 # None leaves these out.
@@ -72,6 +72,6 @@ def test_an_argument_of_the_wrong_kind_is_refused(draw, options, name):
 
 def test_no_results_and_no_list_of_results_are_told_apart(tmp_path):
     with pytest.raises(hb.SettingError, match=r"results must be a list of PaperResults; found 'x'"):
-        plots.write_paper_figures("x", tmp_path)
+        paper.write_paper_figures("x", tmp_path)
     with pytest.raises(hb.SettingError, match="at least one network; found none"):
-        plots.write_paper_figures((), tmp_path)
+        paper.write_paper_figures((), tmp_path)

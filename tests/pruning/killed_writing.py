@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import torch
 
 from haarbor.errors import PruningError
-from haarbor.pruning import head_sites, load_pruned, n_parameters, prune_heads, pruned_checkpoint, save_pruned
+from haarbor.pruning import _pruned_checkpoint as pruned_checkpoint
+from haarbor.pruning import load_pruned, n_parameters, network_heads, prune_heads, save_pruned
 from tests.pruning.small_networks import batches, network
 
 MOMENTS = ("open", "os.mkdir", "os.rename", "os.chmod", "os.remove", "os.rmdir", "os.scandir", "os.listdir")
@@ -60,7 +61,7 @@ def main():
     folder = Path(sys.argv[1])
     torch.set_num_threads(1)
     model, data = network("zoo-vit"), batches("zoo-vit")
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     heads = {1: [(0, 1)], 2: [(0, 1), (1, 2)]}
     pruned = {number: prune_heads(model, sites, own, batch=data[0]) for number, own in heads.items()}
     sizes = {n_parameters(smaller): number for number, smaller in pruned.items()}

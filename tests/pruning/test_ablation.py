@@ -8,15 +8,15 @@ from haarbor.pruning import (
     Metric,
     gated_heads,
     head_damage,
-    head_sites,
     layer_moments,
     masked_token_loss,
     model_batches,
+    network_heads,
     removed_heads,
     require_disjoint,
 )
-from haarbor.pruning.metrics import METRICS, logits_of, measure
-from haarbor.pruning.model_batches import forward
+from haarbor.pruning._metrics import METRICS, logits_of, measure
+from haarbor.pruning._model_batches import forward
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, batches, network
 
 EVERY = [*MADE_SMALLER, *MASKED_ONLY, "multihead-sequence-first"]
@@ -49,7 +49,7 @@ def without_columns(model, sites, heads):
 @pytest.mark.parametrize("name", [name for name in EVERY if name != "albert"])
 def test_a_removed_head_is_one_whose_columns_of_the_projection_are_zero(name):
     model, batch = network(name), batches(name)[0]
-    sites = head_sites(model, batch)
+    sites = network_heads(model, batch)
     heads = [(0, 1), (1, 0), (1, 3)]
     whole = answer(model, batch)
     with removed_heads(model, sites, heads):
@@ -62,7 +62,7 @@ def test_a_removed_head_is_one_whose_columns_of_the_projection_are_zero(name):
 
 def test_a_head_of_one_layer_goes_where_layers_share_weights():
     model, batch = network("albert"), batches("albert")[0]
-    sites = head_sites(model, batch)
+    sites = network_heads(model, batch)
     with removed_heads(model, sites, [(1, 2)]):
         middle = answer(model, batch)
     with removed_heads(model, sites, [(0, 2), (1, 2), (2, 2)]):
@@ -77,7 +77,7 @@ def test_a_head_of_one_layer_goes_where_layers_share_weights():
 @pytest.mark.parametrize("name", ["gpt2", "llama", "multihead", "zoo-vit"])
 def test_mean_replacement_is_the_removed_part_of_the_mean_in_the_output(name):
     model, batch = network(name), batches(name)[0]
-    sites = head_sites(model, batch)
+    sites = network_heads(model, batch)
     means = [np.linspace(-1, 1, site.width) for site in sites.layers]
     with removed_heads(model, sites, [(2 if len(sites) > 2 else 1, 1)], means=means):
         found = answer(model, batch)
@@ -97,7 +97,7 @@ def test_mean_replacement_is_the_removed_part_of_the_mean_in_the_output(name):
 @pytest.mark.parametrize("name", ["llama", "multihead"])
 def test_hooks_are_gone_after_an_exception(name):
     model, batch = network(name), batches(name)[0]
-    sites = head_sites(model, batch)
+    sites = network_heads(model, batch)
     whole = answer(model, batch)
     with pytest.raises(KeyboardInterrupt), removed_heads(model, sites, [(0, 0)]):
         raise KeyboardInterrupt
@@ -107,7 +107,7 @@ def test_hooks_are_gone_after_an_exception(name):
 
 def test_gates_of_one_change_nothing_and_of_zero_remove():
     model, batch = network("llama"), batches("llama")[0]
-    sites = head_sites(model, batch)
+    sites = network_heads(model, batch)
     gates = [torch.ones(4) for _ in sites.layers]
     with gated_heads(model, sites, gates):
         torch.testing.assert_close(answer(model, batch), answer(network("llama"), batch), rtol=0, atol=0)
@@ -120,7 +120,7 @@ def test_gates_of_one_change_nothing_and_of_zero_remove():
 
 def test_gates_and_means_must_fit_the_layers():
     model, batch = network("llama"), batches("llama")[0]
-    sites = head_sites(model, batch)
+    sites = network_heads(model, batch)
     with (
         pytest.raises(ShapeError, match="one tensor of gates a layer, 3; found 1"),
         gated_heads(model, sites, [torch.ones(4)]),
@@ -158,7 +158,7 @@ def test_padding_is_not_predicted():
 def test_ablate_measures_with_and_without_the_heads():
     model = network("llama")
     found = hb.ablate(model, [(0, 0), (2, 1)], batches=batches("llama", 3))
-    sites = head_sites(model, batches("llama")[0])
+    sites = network_heads(model, batches("llama")[0])
     with removed_heads(model, sites, [(0, 0), (2, 1)]):
         without = measure(model, batches("llama", 3), METRICS["loss"]).value
     whole = measure(model, batches("llama", 3), METRICS["loss"]).value
@@ -234,7 +234,7 @@ def test_single_head_damages_and_their_reliability():
 
 def test_mean_replacement_takes_the_means_of_the_calibration_tokens():
     model, data = network("bert"), batches("bert", 2)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     fitted = batches("bert", 2, seed=9)
     seen = []
     module = model.get_submodule(sites.layers[1].projection)

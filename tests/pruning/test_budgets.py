@@ -4,19 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haarbor.errors import DataError, SettingError, ShapeError
-from haarbor.pruning import HeadSite, HeadSites, possible_counts, removal, removal_count
-from haarbor.pruning.budgets import reachable_shares, removal_of_count
+from haarbor.pruning import LayerHeads, NetworkHeads, possible_counts, removal, removal_count
+from haarbor.pruning._budgets import reachable_shares, removal_of_count
 
 
 def site(n_heads, group=1):
-    return HeadSite(
+    return LayerHeads(
         projection="o", attention="a", call=0, n_heads=n_heads, head_width=1, head_group=group, block=None
     )
 
 
-SITES = HeadSites((site(6, 3), site(6, 3)))
-LLAMA = HeadSites((site(8, 2),) * 5)
-UNEVEN = HeadSites((site(4), site(8), site(2)))
+SITES = NetworkHeads((site(6, 3), site(6, 3)))
+LLAMA = NetworkHeads((site(8, 2),) * 5)
+UNEVEN = NetworkHeads((site(4), site(8), site(2)))
 WITHIN = st.sampled_from(["network", "layer", "uniform"])
 
 
@@ -90,7 +90,7 @@ def test_possible_numbers_are_those_of_the_structure():
     assert possible_counts(SITES).tolist() == list(range(1, 11))
     # Layers of 4, 8 and 2 heads take their turns.
     assert possible_counts(UNEVEN, within="uniform").tolist() == list(range(1, 12))
-    assert possible_counts(HeadSites((site(1), site(1)))).tolist() == []
+    assert possible_counts(NetworkHeads((site(1), site(1)))).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_possible_numbers_are_those_of_the_structure():
         (LLAMA, 0.2, "uniform", r"20 % of 40 heads, .* is none\. Possible here: 50 % \(20\)\."),
         (SITES, 0.1, "uniform", r"Possible here: 33\.3 % \(4\), 66\.7 % \(8\)\."),
         (LLAMA, 0.01, "network", r"1 % of 40 heads is none\. Possible here: 2\.5 % \(1\), .*\(35\)\."),
-        (HeadSites((site(1), site(1))), 0.5, "network", "Every layer has a single head, which must stay"),
-        (HeadSites((site(2, 1), site(1, 1))), 0.1, "network", "is none"),
+        (NetworkHeads((site(1), site(1))), 0.5, "network", "Every layer has a single head, which must stay"),
+        (NetworkHeads((site(2, 1), site(1, 1))), 0.1, "network", "is none"),
     ],
 )
 def test_a_budget_that_removes_nothing_is_refused_with_those_that_are_possible(sites, share, within, message):

@@ -5,22 +5,22 @@ from torch import nn
 
 from haarbor.errors import DataError, SettingError, ShapeError
 from haarbor.pruning import (
-    HeadSite,
+    LayerHeads,
     LayerMoments,
     compensate,
     compensated,
-    head_sites,
     layer_moments,
     model_batches,
+    network_heads,
     removed_heads,
 )
-from haarbor.pruning.compensation import fitted_projection
-from haarbor.pruning.model_batches import forward
+from haarbor.pruning._compensation import fitted_projection
+from haarbor.pruning._model_batches import forward
 from tests.assertions import assert_close
 from tests.pruning.small_networks import batches, network
 from tests.pruning.test_ablation import answer, assert_same
 
-SITE = HeadSite(projection="o", attention="a", call=0, n_heads=3, head_width=2, head_group=1, block=None)
+SITE = LayerHeads(projection="o", attention="a", call=0, n_heads=3, head_width=2, head_group=1, block=None)
 
 
 def moments_of(x, weight, bias):
@@ -118,7 +118,7 @@ def site_inputs(model, sites, data):
 @pytest.mark.parametrize("name", ["gpt2", "llama", "zoo-txl"])
 def test_streamed_moments_are_those_of_all_tokens_together(name):
     model, data = network(name), batches(name, 3)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     blocks = {}
     handles = [
         model.get_submodule(site.block).register_forward_pre_hook(
@@ -155,7 +155,7 @@ def test_streamed_moments_are_those_of_all_tokens_together(name):
 )
 def test_the_compensated_network_uses_the_refitted_projections(name, method):
     model, data = network(name), batches(name, 4)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     found = compensate(model, sites, [(0, 1), (1, 0), (1, 2)], data, method=method)
     assert [fit is not None for fit in found.fits][:2] == [True, True]
     whole = answer(model, data[0])
@@ -169,7 +169,7 @@ def test_the_compensated_network_uses_the_refitted_projections(name, method):
 
 def test_the_parallel_fit_of_a_layer_equals_numpy_least_squares():
     model, data = network("llama"), batches("llama", 6)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     found = compensate(model, sites, [(1, 0)], data, ridge=0.0)
     x, y = site_inputs(model, sites, data)[1]
     design = np.column_stack([x[:, 8:], np.ones(len(x))])
@@ -181,7 +181,7 @@ def test_the_parallel_fit_of_a_layer_equals_numpy_least_squares():
 
 def test_the_sequential_fit_of_a_layer_sees_the_network_pruned_below_it():
     model, data = network("llama"), batches("llama", 6)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     heads = [(0, 3), (1, 0)]
     found = compensate(model, sites, heads, data, method="sequential", ridge=0.0)
     target = site_inputs(model, sites, data)[1][1]
@@ -198,7 +198,7 @@ def test_the_sequential_fit_of_a_layer_sees_the_network_pruned_below_it():
 
 def test_compensation_repairs_a_network_with_a_copied_head():
     model, data = network("gpt2"), batches("gpt2", 6)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     with torch.no_grad():
         for part in range(3):
             attn = model.transformer.h[1].attn.c_attn
@@ -214,7 +214,7 @@ def test_compensation_repairs_a_network_with_a_copied_head():
 def test_padding_does_not_enter_the_fit():
     model, full = network("bert"), batches("bert", 3)
     cut = model_batches([{name: value[:, :11] for name, value in batch.inputs.items()} for batch in full])
-    sites = head_sites(model, full[0])
+    sites = network_heads(model, full[0])
     for method in ("parallel", "sequential"):
         one, two = (compensate(model, sites, [(0, 1)], data, method=method) for data in (full, cut))
         np.testing.assert_allclose(one.fits[0].weight, two.fits[0].weight, atol=1e-4)
@@ -222,7 +222,7 @@ def test_padding_does_not_enter_the_fit():
 
 def test_wrong_settings_are_refused():
     model, data = network("llama"), batches("llama", 2)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     with pytest.raises(SettingError, match="method must be 'parallel' or 'sequential'"):
         compensate(model, sites, [0], data, method="magic")
     with pytest.raises(SettingError, match="ridge must not be negative"):
@@ -234,7 +234,7 @@ def test_wrong_settings_are_refused():
     other = network("multihead")
     with (
         pytest.raises(ShapeError, match="one entry a layer, 2; found 3"),
-        compensated(other, head_sites(other, data[0]), found),
+        compensated(other, network_heads(other, data[0]), found),
     ):
         pass
 
@@ -245,7 +245,7 @@ def test_the_identity_in_place_of_a_projection_is_exact():
     x = torch.randn(2, 5, 16)
     with torch.no_grad():
         plain = attention(x, x, x, need_weights=False)[0]
-        sites = head_sites(_Wrapped(attention).eval(), model_batches(x)[0])
+        sites = network_heads(_Wrapped(attention).eval(), model_batches(x)[0])
         model = _Wrapped(attention).eval()
         with removed_heads(model, sites, []):
             torch.testing.assert_close(model(x), plain, rtol=0, atol=1e-6)
@@ -262,7 +262,7 @@ class _Wrapped(nn.Module):
 
 def test_refitted_weights_follow_the_model_to_another_precision():
     model, data = network("llama"), batches("llama", 2)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     fits = compensate(model, sites, [1, 6], data)
     with torch.no_grad(), compensated(model, sites, fits):
         single = forward(model, data[0]).logits

@@ -15,8 +15,8 @@ from haarbor.pruning import (
     removed_heads,
     score_controls,
 )
-from haarbor.pruning.ablation import spearman_brown
-from haarbor.pruning.metrics import METRICS, Measurement, measure
+from haarbor.pruning._ablation import spearman_brown
+from haarbor.pruning._metrics import METRICS, Measurement, measure
 from tests.pruning.small_networks import batches, network
 
 CALIBRATION = batches("llama", 4, seed=11, size=1)

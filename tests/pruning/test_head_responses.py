@@ -11,27 +11,27 @@ from transformers.modeling_outputs import BaseModelOutput
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.pruning import (
     HeadResponses,
-    HeadSites,
+    NetworkHeads,
+    backward_elimination,
     calibration_pass,
     compensate,
     compensated,
     head_responses,
-    head_sites,
     layer_moments,
-    leftover_elimination,
     masked_token_loss,
     model_batches,
+    network_heads,
     pruning_scores,
     score_controls,
 )
-from haarbor.pruning.compensation import fitted_projection
-from haarbor.pruning.metrics import METRICS, logits_of
-from haarbor.pruning.model_batches import forward
+from haarbor.pruning._compensation import fitted_projection
+from haarbor.pruning._metrics import METRICS, logits_of
+from haarbor.pruning._model_batches import forward
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, Encoder, batches, network
 from tests.pruning.test_scores import moments_of, site
 
 # The package has a function of this name.
-module = sys.modules["haarbor.pruning.head_responses"]
+module = sys.modules["haarbor.pruning._head_responses"]
 
 NETWORKS = [
     *MADE_SMALLER,
@@ -63,7 +63,7 @@ def relative_entropies(model, sites, moments, rows):
 )
 def test_responses_are_the_relative_entropies_of_removing_each_head(name, monkeypatch):
     model, data = network(name), batches(name, 2)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     moments = layer_moments(model, sites, data)
     rows = [row for batch in data for row in batch.rows()]
     found = head_responses(model, sites, moments, data)
@@ -97,7 +97,7 @@ def test_stand_ins_give_the_fits_without_each_head(rng, ridge):
 
 def test_a_batch_that_cannot_grow_on_its_way_is_repeated_from_the_start(monkeypatch):
     model, data = network("gpt2"), batches("gpt2", 1)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     moments = layer_moments(model, sites, data)
     free = head_responses(model, sites, moments, data)
     sizes = []
@@ -130,7 +130,7 @@ class Vectors(nn.Module):
 def test_vectors_are_compared_by_the_square_of_their_difference():
     model = Vectors().eval()
     data = model_batches({"input_ids": torch.randint(3, 97, (2, 9))})
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     moments = layer_moments(model, sites, data)
     found = head_responses(model, sites, moments, data)
     for head in (0, sites.n_heads - 1):
@@ -144,7 +144,7 @@ def test_vectors_are_compared_by_the_square_of_their_difference():
 
 def test_enough_samples_are_probed_and_no_more(monkeypatch):
     model, data = network("llama"), batches("llama", 5)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     moments = layer_moments(model, sites, data)
     assert head_responses(model, sites, moments, data).n_answers == 140  # 5 x 2 texts of 14 tokens
     monkeypatch.setattr(module, "N_ANSWERS", 30)
@@ -155,7 +155,7 @@ def test_enough_samples_are_probed_and_no_more(monkeypatch):
 
 def test_only_answers_that_count_are_compared():
     model, data = network("llama"), batches("llama", 1)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     moments = layer_moments(model, sites, data)
     late = torch.arange(14).expand(2, 14) >= 10
     found = head_responses(model, sites, moments, [replace(data[0], counted=late)])
@@ -194,7 +194,7 @@ def test_controls_take_the_halves_of_the_samples_that_were_probed():
 
 def test_samples_without_answers_that_count_are_left_out():
     model, data = network("llama"), batches("llama", 1)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     moments = layer_moments(model, sites, data)
     none = torch.zeros((2, 14), dtype=torch.bool)
     second = none.clone()
@@ -221,14 +221,14 @@ def test_hidden_tokens_are_hidden_from_the_calibration_too():
 
 def test_the_first_price_of_a_head_is_its_response_and_grows_with_the_others_gone(rng):
     x = rng.normal(size=(400, 8)) @ rng.normal(size=(8, 8))
-    sites = HeadSites((site(4, 2),))
+    sites = NetworkHeads((site(4, 2),))
     moments = [moments_of(x, rng.normal(size=(5, 8)), np.ones(400))]
     responses = np.array([4.0, 1.0, 2.0, 3.0])
-    found = leftover_elimination(moments, sites, responses=responses)
+    found = backward_elimination(moments, sites, responses=responses)
     assert found.order[0] == 1
     assert found.increases[0] == pytest.approx(1.0)
     assert found.increases[1] > 2.0  # the least response of those that are left
-    doubled = leftover_elimination(moments, sites, responses=2 * responses)
+    doubled = backward_elimination(moments, sites, responses=2 * responses)
     assert doubled.order.tolist() == found.order.tolist()
     np.testing.assert_allclose(doubled.increases, 2 * found.increases, rtol=1e-12)
 
@@ -237,9 +237,9 @@ def test_heads_in_twins_cost_more_when_the_twin_is_gone(rng):
     """Two equal heads of small response: one goes, the other is then as dear as what only it can give."""
     z = rng.normal(size=(500, 2))
     x = np.concatenate([z, z + 0.01 * rng.normal(size=(500, 2)), rng.normal(size=(500, 2))], axis=1)
-    sites = HeadSites((site(3, 2),))
+    sites = NetworkHeads((site(3, 2),))
     moments = [moments_of(x, np.tile(np.eye(2), (1, 3)), np.ones(500))]
-    found = leftover_elimination(moments, sites, responses=np.array([0.1, 0.11, 0.5]))
+    found = backward_elimination(moments, sites, responses=np.array([0.1, 0.11, 0.5]))
     assert found.order.tolist() == [0, 2, 1]  # by their responses alone the twin would be second
     assert np.argsort([0.1, 0.11, 0.5]).tolist() == [0, 1, 2]
 
@@ -247,20 +247,20 @@ def test_heads_in_twins_cost_more_when_the_twin_is_gone(rng):
 def test_silent_heads_go_first_whatever_was_measured(rng):
     x = rng.normal(size=(60, 4))
     x[:, :2] = 0.0
-    sites = HeadSites((site(2, 2),))
+    sites = NetworkHeads((site(2, 2),))
     moments = [moments_of(x, rng.normal(size=(3, 4)), np.ones(60))]
     for responses in ([0.0, 1.0], [0.5, 1.0], [0.0, 0.0]):
-        found = leftover_elimination(moments, sites, responses=np.array(responses))
+        found = backward_elimination(moments, sites, responses=np.array(responses))
         assert found.order.tolist() == [0, 1]
         assert np.isfinite(found.increases).all()
 
 
 @pytest.mark.parametrize("responses", [[1.0], [1.0, -1.0], [1.0, np.nan]])
 def test_responses_that_do_not_fit_are_refused(rng, responses):
-    sites = HeadSites((site(2, 2),))
+    sites = NetworkHeads((site(2, 2),))
     moments = [moments_of(rng.normal(size=(60, 4)), rng.normal(size=(3, 4)), np.ones(60))]
     with pytest.raises(DataError, match="responses must be one finite number a head"):
-        leftover_elimination(moments, sites, responses=np.array(responses))
+        backward_elimination(moments, sites, responses=np.array(responses))
 
 
 def test_scores_by_responses_need_a_pass_that_has_them():

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from haarbor.errors import PruningError, SettingError
-from haarbor.pruning import HeadSite, HeadSites, head_sites, model_batches
+from haarbor.pruning import LayerHeads, NetworkHeads, model_batches, network_heads
 from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, batches, network
 
@@ -22,7 +22,7 @@ PROJECTIONS = {
 
 @pytest.mark.parametrize("name", PROJECTIONS)
 def test_output_projections_and_blocks_are_found(name):
-    sites = head_sites(network(name), batches(name)[0])
+    sites = network_heads(network(name), batches(name)[0])
     site = sites.layers[1]
     assert (site.projection, site.block) == PROJECTIONS[name]
     assert site.n_heads == 4
@@ -33,11 +33,11 @@ def test_output_projections_and_blocks_are_found(name):
 @pytest.mark.parametrize("name", [*MADE_SMALLER, *MASKED_ONLY])
 def test_every_attention_layer_has_a_site(name):
     expected = {"t5": 9, "bart": 7, "multihead": 2}.get(name, 3)
-    assert len(head_sites(network(name), batches(name)[0])) == expected
+    assert len(network_heads(network(name), batches(name)[0])) == expected
 
 
 def test_layers_that_share_weights_are_told_apart_by_their_calls():
-    sites = head_sites(network("albert"), batches("albert")[0])
+    sites = network_heads(network("albert"), batches("albert")[0])
     assert [site.call for site in sites.layers] == [0, 1, 2]
     assert len({site.projection for site in sites.layers}) == 1
     assert sites.shares_weights
@@ -45,7 +45,7 @@ def test_layers_that_share_weights_are_told_apart_by_their_calls():
 
 def test_no_hook_is_left_behind():
     model = network("llama")
-    head_sites(model, batches("llama")[0])
+    network_heads(model, batches("llama")[0])
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
@@ -54,7 +54,7 @@ def test_no_hook_is_left_behind():
 def test_models_that_attend_by_themselves_are_refused(name):
     small = NEVER_CALL_THE_INTERFACE[name]
     with pytest.raises(PruningError, match="cannot be found: no layer calls"):
-        head_sites(small.build("eager"), model_batches(small.batch())[0])
+        network_heads(small.build("eager"), model_batches(small.batch())[0])
 
 
 class _Mixing(nn.Module):
@@ -86,16 +86,16 @@ class _NoProjection(nn.Module):
 )
 def test_heads_that_cannot_be_told_apart_are_refused(model, message):
     with pytest.raises(PruningError, match=message):
-        head_sites(model.eval(), model_batches(torch.randn(1, 5, 8))[0])
+        network_heads(model.eval(), model_batches(torch.randn(1, 5, 8))[0])
 
 
 def test_a_model_in_training_is_refused():
     with pytest.raises(PruningError, match="eval mode"):
-        head_sites(network("gpt2").train(), batches("gpt2")[0])
+        network_heads(network("gpt2").train(), batches("gpt2")[0])
 
 
-SITE = HeadSite(projection="o", attention="a", call=0, n_heads=3, head_width=2, head_group=1, block=None)
-SITES = HeadSites((SITE, SITE))
+SITE = LayerHeads(projection="o", attention="a", call=0, n_heads=3, head_width=2, head_group=1, block=None)
+SITES = NetworkHeads((SITE, SITE))
 
 
 @pytest.mark.parametrize(

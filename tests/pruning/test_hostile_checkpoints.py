@@ -12,8 +12,8 @@ import torch
 
 import haarbor as hb
 from haarbor.errors import PruningError
-from haarbor.pruning import head_sites, prune_heads, save_pruned
-from haarbor.pruning.rebuilding import SizeLimits, rebuilt_network
+from haarbor.pruning import network_heads, prune_heads, save_pruned
+from haarbor.pruning._rebuilding import SizeLimits, rebuilt_network
 from tests.pruning.small_networks import batches, network
 
 HEADS = [(0, 1), (1, 0)]
@@ -25,7 +25,7 @@ def folders(tmp_path_factory):
     made = {}
     for name in ("gpt2", "llama", "zoo-vit"):
         model, data = network(name), batches(name)
-        sites = head_sites(model, data[0])
+        sites = network_heads(model, data[0])
         made[name] = tmp_path_factory.mktemp(name)
         save_pruned(made[name], prune_heads(model, sites, HEADS, batch=data[0]), sites, HEADS)
     return made

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from haarbor.errors import PruningError, SettingError, StoreError
-from haarbor.pruning import HeadSite, HeadSites, read_mask, write_mask
+from haarbor.pruning import LayerHeads, NetworkHeads, read_mask, write_mask
 
-SITE = HeadSite(projection="o", attention="a", call=0, n_heads=4, head_width=2, head_group=1, block=None)
-SITES = HeadSites((SITE,) * 3)
+SITE = LayerHeads(projection="o", attention="a", call=0, n_heads=4, head_width=2, head_group=1, block=None)
+SITES = NetworkHeads((SITE,) * 3)
 REMOVED = SITES.mask([(0, 1), (1, 0), (1, 2), (2, 2), (2, 3)])
 
 
@@ -25,7 +25,7 @@ def test_masks_are_written_and_read(tmp_path):
 def test_the_mask_of_another_network_is_refused(tmp_path):
     write_mask(tmp_path / "mask.json", SITES, REMOVED)
     with pytest.raises(PruningError, match="2 layers and 8 heads; it has 3 layers and 12 heads"):
-        read_mask(tmp_path / "mask.json", HeadSites((SITE,) * 2))
+        read_mask(tmp_path / "mask.json", NetworkHeads((SITE,) * 2))
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from haarbor.errors import PruningError
 from haarbor.pruning import (
     compensate,
     compensated,
-    head_sites,
     layer_moments,
     n_parameters,
+    network_heads,
     prune_heads,
     removed_heads,
     standard_model,
@@ -25,7 +25,7 @@ HEADS = [(0, 1), (1, 0), (1, 2), (2, 3), (2, 2)]
 
 def everything(name, heads=HEADS):
     model, data = network(name), batches(name, 3)
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     return model, sites, data, [pair for pair in heads if pair[0] < len(sites)]
 
 

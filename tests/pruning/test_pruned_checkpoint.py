@@ -11,10 +11,10 @@ from haarbor.errors import PruningError, SettingError, StoreError
 from haarbor.pruning import (
     compensate,
     compensated,
-    head_sites,
     mask_heads,
     model_batches,
     n_parameters,
+    network_heads,
     prune_heads,
     removed_heads,
     save_pruned,
@@ -86,7 +86,7 @@ def test_layers_that_share_one_multihead_attention_are_refused():
 
     torch.manual_seed(0)
     model, (batch,) = Shared().eval(), model_batches(torch.randn(1, 4, 8))
-    sites = head_sites(model, batch)
+    sites = network_heads(model, batch)
     for make in (prune_heads, mask_heads):
         with pytest.raises(PruningError, match=r"can still be removed by a\s+mask"):
             make(model, sites, [(1, 0)], batch=batch)
@@ -154,7 +154,7 @@ def test_weights_of_another_network_are_refused(tmp_path):
 @pytest.mark.parametrize("place", [None, 3, "", b"x"])
 def test_a_place_must_be_a_path(place):
     model, data = network("multihead"), batches("multihead")
-    sites = head_sites(model, data[0])
+    sites = network_heads(model, data[0])
     with pytest.raises(SettingError, match="must be a path; found"):
         save_pruned(place, model, sites, [])
     with pytest.raises(SettingError, match="must be in a folder; found"):

@@ -13,14 +13,14 @@ from haarbor.pruning import (
     pruning_study,
     score_names,
 )
-from haarbor.pruning.metrics import METRICS, measure
-from haarbor.pruning.scores import SCORES
+from haarbor.pruning._metrics import METRICS, measure
+from haarbor.pruning._scores import SCORES
 from tests.pruning.small_networks import batches, network
 
 # The package has functions of these names.
 footprint, curves_module, controls_module, study_module = (
     importlib.import_module(f"haarbor.pruning.{name}")
-    for name in ("footprint", "damage_curves", "controls", "pruning_study")
+    for name in ("_footprint", "_damage_curves", "_controls", "_pruning_study")
 )
 CALIBRATION = batches("llama", 4, seed=11, size=1)
 EVALUATION = batches("llama", 4, seed=12, size=1)

@@ -7,24 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import haarbor as hb
-from haarbor.analysis.control_trees import halved_tree
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.pruning import (
-    HeadSite,
-    HeadSites,
+    LayerHeads,
     LayerMoments,
+    NetworkHeads,
+    backward_elimination,
     calibration_pass,
-    head_sites,
-    leftover_elimination,
+    network_heads,
     pruning_scores,
     register_score,
 )
-from haarbor.pruning.attention_statistics import AttentionSums
-from haarbor.pruning.metrics import METRICS, Metric
-from haarbor.pruning.model_batches import forward
-from haarbor.pruning.output_norms import contribution_gram, output_norms, relative_output_norms
-from haarbor.pruning.redundancy import folder_ranks, redundancy_ranks
-from haarbor.pruning.scores import SCORES
+from haarbor.pruning._attention_statistics import AttentionSums
+from haarbor.pruning._metrics import METRICS, Metric
+from haarbor.pruning._model_batches import forward
+from haarbor.pruning._output_norms import contribution_gram, output_norms, relative_output_norms
+from haarbor.pruning._redundancy import folder_ranks, redundancy_ranks
+from haarbor.pruning._scores import SCORES
+from haarbor.trees._control_trees import halved_tree
 from tests.assertions import assert_close
 from tests.pruning.small_networks import batches, network
 from tests.pruning.test_compensation import site_inputs
@@ -32,7 +32,7 @@ from tests.reference.pruning import greedy_leftovers, redundancy_order
 
 
 def site(n_heads, head_width, group=1):
-    return HeadSite(
+    return LayerHeads(
         projection="o",
         attention="a",
         call=0,
@@ -61,7 +61,7 @@ def moments_of(x, weight, energy):
 
 @pytest.mark.parametrize("relative", [True, False])
 def test_the_elimination_is_that_of_fitting_every_candidate_anew(rng, relative):
-    sites = HeadSites((site(3, 2), site(4, 2)))
+    sites = NetworkHeads((site(3, 2), site(4, 2)))
     xs = [
         rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6)),
         rng.normal(size=(60, 8)) @ rng.normal(size=(8, 8)),
@@ -69,7 +69,7 @@ def test_the_elimination_is_that_of_fitting_every_candidate_anew(rng, relative):
     weights = [rng.normal(size=(5, 6)), rng.normal(size=(5, 8))]
     energies = [rng.uniform(1, 9, 60), rng.uniform(20, 90, 60)]
     moments = [moments_of(x, w, e) for x, w, e in zip(xs, weights, energies, strict=True)]
-    found = leftover_elimination(moments, sites, relative=relative, ridge=0.01)
+    found = backward_elimination(moments, sites, relative=relative, ridge=0.01)
     centred, scaled = [], []
     for x, weight, energy in zip(xs, weights, energies, strict=True):
         shares = 1 / energy if relative else np.ones(60)
@@ -88,16 +88,18 @@ def test_a_head_that_follows_from_another_goes_first(rng):
     x = rng.normal(size=(80, 6))
     x[:, 2:4] = x[:, 4:6] @ rng.normal(size=(2, 2))
     weight = np.ones((3, 6)) * [5, 5, 9, 9, 9, 9]
-    found = leftover_elimination([moments_of(x, weight, np.ones(80))], HeadSites((site(3, 2),)), ridge=1e-9)
+    found = backward_elimination(
+        [moments_of(x, weight, np.ones(80))], NetworkHeads((site(3, 2),)), ridge=1e-9
+    )
     assert found.order[0] in (1, 2)
     assert found.increases[0] < 1e-6 * found.increases[1]
 
 
 def test_every_layer_keeps_a_head_until_no_other_is_left(rng):
-    sites = HeadSites((site(2, 1), site(2, 1)))
+    sites = NetworkHeads((site(2, 1), site(2, 1)))
     small = moments_of(1e-6 * rng.normal(size=(30, 2)), np.ones((1, 2)), np.ones(30))
     large = moments_of(rng.normal(size=(30, 2)), np.ones((1, 2)), np.ones(30))
-    order = leftover_elimination([small, large], sites).order
+    order = backward_elimination([small, large], sites).order
     assert set(order[:2].tolist()) & {0, 1}
     assert set(order[:2].tolist()) & {2, 3}
 
@@ -111,7 +113,7 @@ def test_gram_matrix_of_what_heads_write(rng):
 
 def test_norms_are_root_mean_squares_of_what_heads_write(rng):
     x, weight, energy = rng.normal(size=(50, 4)), rng.normal(size=(4, 4)), rng.uniform(1, 5, 50)
-    moments, sites = [moments_of(x, weight, energy)], HeadSites((site(2, 2),))
+    moments, sites = [moments_of(x, weight, energy)], NetworkHeads((site(2, 2),))
     squares = np.stack([np.square(x[:, s] @ weight[:, s].T).sum(1) for s in (slice(0, 2), slice(2, 4))])
     assert_close(output_norms(moments, sites), np.sqrt(squares.mean(1)))
     assert_close(relative_output_norms(moments, sites), np.sqrt((squares / energy).mean(1)))
@@ -121,8 +123,8 @@ def test_norms_are_root_mean_squares_of_what_heads_write(rng):
 
 def test_scores_relative_to_a_stream_that_was_not_found_are_refused():
     model, data = network("gpt2"), batches("gpt2", 2)
-    sites = head_sites(model, data[0])
-    lost = HeadSites(tuple(HeadSite(**{**_fields(layer), "block": None}) for layer in sites.layers))
+    sites = network_heads(model, data[0])
+    lost = NetworkHeads(tuple(LayerHeads(**{**_fields(layer), "block": None}) for layer in sites.layers))
     found = calibration_pass(model, data, sites=lost)
     assert pruning_scores(found, ["norm"])["norm"].shape == (12,)
     with pytest.raises(PruningError, match="residual stream of layer 0 was not found"):
@@ -130,7 +132,7 @@ def test_scores_relative_to_a_stream_that_was_not_found_are_refused():
 
 
 def _fields(layer):
-    return {name: getattr(layer, name) for name in HeadSite.__slots__}
+    return {name: getattr(layer, name) for name in LayerHeads.__slots__}
 
 
 @given(st.integers(2, 7), st.integers(0, 2**32 - 1))
@@ -250,7 +252,7 @@ def test_the_output_norm_on_the_query_tree_is_that_of_the_written_vectors():
     model, data = network("llama"), batches("llama", 1, size=1)
     found = calibration_pass(model, data, parts={"attention"})
     tensors = []
-    from haarbor.capturing.huggingface import recorded_attention
+    from haarbor.capturing._huggingface import recorded_attention
 
     with recorded_attention(model, "faithful", lambda _n, _m, _c, weights: tensors.append(weights[0])):
         forward(model, data[0])
@@ -266,7 +268,7 @@ def test_the_output_norm_on_the_query_tree_is_that_of_the_written_vectors():
 
 def test_fine_and_coarse_scales_add_up_beyond_four_hundred_functions():
     tensor = hb.datasets.synthetic_attention(n_tokens=24, n_layers=2, heads_per_layer=3)
-    sites = HeadSites((site(3, 2), site(3, 2)))
+    sites = NetworkHeads((site(3, 2), site(3, 2)))
     sums = AttentionSums(sites)
     sums.add(tensor, [np.ones((24, 6))] * 2, np.ones((24, 24), bool), [np.eye(6)] * 2)
     found = sums.statistics()

@@ -10,14 +10,14 @@ from torch import nn
 from haarbor.pruning import (
     compensate,
     compensated,
-    head_sites,
     model_batches,
     n_parameters,
+    network_heads,
     prune_heads,
     removed_heads,
 )
-from haarbor.pruning.smaller_attention import shrink_layer
-from haarbor.pruning.smaller_multihead import SmallerMultihead
+from haarbor.pruning._smaller_attention import shrink_layer
+from haarbor.pruning._smaller_multihead import SmallerMultihead
 from tests.pruning.test_ablation import assert_same
 
 KEPT = np.array([0, 2, 3])
@@ -134,7 +134,7 @@ def test_transformer_layers_of_torch_hold_it(norm_first, padded):
     if padded:
         inputs["padding"] = PADDING.long()
     (batch,) = model_batches(inputs)
-    sites = head_sites(model, batch)
+    sites = network_heads(model, batch)
     # Two layers of the encoder, and of the decoder the attention to itself and that to the encoder.
     assert len(sites) == 4
     heads = [(0, 1), (0, 2), (1, 5), (2, 0), (3, 3)]
@@ -149,7 +149,7 @@ def test_transformer_layers_of_torch_hold_it(norm_first, padded):
     assert_same(smaller(**batch.inputs).detach(), expected)
     assert n_parameters(model) - n_parameters(smaller) == 5 * (3 * 4 * 25 + 4 * 24)
     # The smaller network is understood like any other: its heads are found, and can be switched off.
-    left = head_sites(smaller, batch)
+    left = network_heads(smaller, batch)
     assert [site.n_heads for site in left.layers] == [4, 5, 5, 5]
     with removed_heads(smaller, left, [(0, 0)]):
         assert not torch.allclose(smaller(**batch.inputs), expected, atol=1e-4)
@@ -158,7 +158,7 @@ def test_transformer_layers_of_torch_hold_it(norm_first, padded):
 def test_it_still_learns():
     model = _Network().train()
     (batch,) = model_batches({"x": torch.randn(2, 5, 24)})
-    sites = head_sites(model.eval(), batch)
+    sites = network_heads(model.eval(), batch)
     shrink_layer(model, sites.layers[0], np.array([0]), np.ones((24, 24)), np.zeros(24))
     model.train()(**batch.inputs).square().sum().backward()
     attention = model.encoder.layers[0].self_attn

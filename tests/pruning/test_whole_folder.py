@@ -10,7 +10,7 @@ import pytest
 
 from haarbor.errors import HaarborError, StoreError
 from haarbor.pruning import prune_heads, save_pruned
-from haarbor.pruning.whole_folder import folder_place, whole_folder
+from haarbor.pruning._whole_folder import folder_place, whole_folder
 from tests.pruning.test_prune_heads import everything
 
 

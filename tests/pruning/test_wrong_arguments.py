@@ -7,22 +7,22 @@ import torch
 import haarbor as hb
 from haarbor.errors import DataError, HaarborError, SettingError
 from haarbor.pruning import (
+    backward_elimination,
     calibration_pass,
     compensate,
     damage_curves,
     head_damage,
-    head_sites,
-    leftover_elimination,
     mask_heads,
     model_batches,
+    network_heads,
     prune_heads,
     pruning_scores,
     pruning_study,
     register_score,
     score_names,
 )
-from haarbor.pruning.metrics import METRICS, measure
-from haarbor.pruning.scores import SCORES
+from haarbor.pruning._metrics import METRICS, measure
+from haarbor.pruning._scores import SCORES
 from tests.pruning.small_networks import batches, network
 
 
@@ -52,7 +52,7 @@ def test_a_model_must_be_a_network(model, data, found):
     for call in (
         lambda: hb.ablate(model, [(0, 0)], batches=data),
         lambda: head_damage(model, batches=data),
-        lambda: head_sites(model, data[0]),
+        lambda: network_heads(model, data[0]),
         lambda: calibration_pass(model, data),
         lambda: prune_heads(model, found.sites, [(0, 0)], batch=data[0]),
         lambda: mask_heads(model, found.sites, [(0, 0)], batch=data[0]),
@@ -127,7 +127,7 @@ def test_a_ridge_must_be_a_number(ridge, llama, data, found):
     with pytest.raises(SettingError, match="ridge must not be negative, and a finite number; found"):
         compensate(llama, found.sites, [(0, 0)], data, ridge=ridge)
     with pytest.raises(SettingError, match="ridge must not be negative, and a finite number; found"):
-        leftover_elimination(found.moments, found.sites, ridge=ridge)
+        backward_elimination(found.moments, found.sites, ridge=ridge)
 
 
 @pytest.mark.parametrize("n_seeds", [0, -1, None, 1.5, "5", True])

@@ -15,10 +15,10 @@ from haarbor.errors import PruningError
 from haarbor.pruning import (
     compensate,
     compensated,
-    head_sites,
     load_pruned,
     model_batches,
     n_parameters,
+    network_heads,
     prune_heads,
     save_pruned,
 )
@@ -41,7 +41,7 @@ def main():
                 elif "gamma" in key:
                     weight.fill_(1.0)
         images = model_batches(torch.randn(4, 3, options["img_size"], options["img_size"]))
-        sites = head_sites(model, images[0])
+        sites = network_heads(model, images[0])
         fits = compensate(model, sites, HEADS, images)
         entry = {"projection": sites.layers[1].projection, "block": sites.layers[1].block}
         with torch.no_grad():

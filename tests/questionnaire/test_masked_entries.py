@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.questionnaire.masked_entries import neutral_tensor
+from haarbor.questionnaire._masked_entries import neutral_tensor
 from tests.assertions import assert_close, assert_same_trees
 from tests.samples import causal_probabilities
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.questionnaire.reused_emd import ReusedEmd
+from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.transport import FolderMeans
 from tests.assertions import assert_close
 from tests.samples import causal_probabilities, random_tree

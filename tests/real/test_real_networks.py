@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import load_model  # noqa: E402
-from haarbor.capturing.huggingface import recorded_attention  # noqa: E402
+from haarbor.capturing._huggingface import recorded_attention  # noqa: E402
 from haarbor.capturing.inputs import text_samples  # noqa: E402
 
 pytestmark = [

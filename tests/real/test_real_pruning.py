@@ -23,7 +23,7 @@ from haarbor.pruning import (  # noqa: E402
     save_pruned,
     standard_model,
 )
-from haarbor.pruning.metrics import METRICS, measure  # noqa: E402
+from haarbor.pruning._metrics import METRICS, measure  # noqa: E402
 
 pytestmark = [
     pytest.mark.slow,

@@ -29,6 +29,7 @@ def test_every_script_and_style_is_in_the_page_once(page, asset):
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(ASSETS).as_posix())
 def test_a_script_is_named_like_the_python_that_feeds_it(script):
     name = script.relative_to(ASSETS)
-    has_python = (REPORT / name).with_suffix(".py").exists()
-    # After a module was renamed, its script wants the same name, here and in page.py.
+    own_folder = f"{name.parent.name}/" if name.parent.name else ""
+    has_python = any(REPORT.parent.rglob(f"{own_folder}_{script.stem}.py"))
+    # After a module was renamed, its script wants the same name, here and in _page.py.
     assert has_python != (name.parts[0] in WITHOUT_PYTHON)

@@ -6,7 +6,7 @@ import pytest
 import haarbor as hb
 from haarbor.analysis import head_scores
 from haarbor.errors import DataError, SettingError
-from haarbor.report import figures
+from haarbor.plots import interactive as figures
 from tests.report.runs import HOSTILE, text_run
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 
-from haarbor.report.haar_scales import haar_scales
 from haarbor.wavelets import haar_basis
+from haarbor.wavelets._haar_scales import haar_scales
 from tests.assertions import assert_close
 from tests.samples import random_tree
 

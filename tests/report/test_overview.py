@@ -1,9 +1,8 @@
 import numpy as np
 
-from haarbor.analysis import HeadScore, head_scores
-from haarbor.report.head_geometry import head_geometry
-from haarbor.report.organised import chosen_parts
-from haarbor.report.overview import overview_sentences
+from haarbor.analysis import HeadScore, chosen_parts, head_scores
+from haarbor.analysis._head_geometry import head_geometry
+from haarbor.report._overview import overview_sentences
 
 
 def sentences_of(run, **changes):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from haarbor.report.packing import packed_text, plain_numbers, quantised_matrix
+from haarbor.report._packing import packed_text, plain_numbers, quantised_matrix
 from tests.report.reading import matrix
 
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=7)

@@ -12,7 +12,7 @@ import pytest
 
 from haarbor.errors import DataError, SettingError, StoreError
 from haarbor.report import report_html, write_report
-from haarbor.report.page import script_text
+from haarbor.report._page import script_text
 from haarbor.store import import_arrays, open_run
 from tests.report.reading import blob, elements, matrix, page_data
 from tests.report.runs import HOSTILE, logits_run, network_tensors, text_run
@@ -205,7 +205,7 @@ def test_a_page_is_written_whole_or_not_at_all(text, page, tmp_path):
 
 def test_a_page_is_not_made_for_a_place_that_cannot_have_it(text, tmp_path, monkeypatch):
     # By the module itself: the package has a function of the same name.
-    module = importlib.import_module("haarbor.report.write_report")
+    module = importlib.import_module("haarbor.report._write_report")
     monkeypatch.setattr(module, "page_html", lambda *_: pytest.fail("made all the same"))
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")

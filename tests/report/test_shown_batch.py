@@ -3,10 +3,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from haarbor.report import shown_batch as module
-from haarbor.report.coarse_cells import coarse_matrix
-from haarbor.report.organised import chosen_parts
-from haarbor.report.shown_batch import patch_grid, shown_batch
+from haarbor.analysis import chosen_parts
+from haarbor.report import _shown_batch as module
+from haarbor.report._coarse_cells import coarse_matrix
+from haarbor.report._shown_batch import patch_grid, shown_batch
 from tests.report.reading import matrix
 from tests.report.runs import logits_run
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 import haarbor as hb
-from haarbor.report.standing_out import alike_groups, outlying_heads
+from haarbor.analysis._head_groups import alike_groups, outlying_heads
 
 
 def distances_of(points):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.spectral.markov import checked_affinity
+from haarbor.spectral._markov import checked_affinity
 from tests.assertions import assert_close
 from tests.reference import markov as reference
 from tests.reference.affinity import cosine_affinity, gaussian_affinity

@@ -1,6 +1,6 @@
 import numpy as np
 
-from haarbor.spectral.presence_kernels import squares_by_presence
+from haarbor.spectral._presence_kernels import squares_by_presence
 from tests.assertions import assert_close
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from haarbor.spectral import slices
-from haarbor.spectral.slices import slice_blocks
+from haarbor.spectral import _slices as slices
+from haarbor.spectral._slices import slice_blocks
 
 
 @pytest.mark.parametrize("shape", [(5,), (4, 3), (3, 4, 2), (2, 3, 4, 2)])

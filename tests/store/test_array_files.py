@@ -13,7 +13,7 @@ import pytest
 
 from haarbor.errors import HaarborError, StoreError
 from haarbor.store import import_arrays, load_results_file, save_results_file
-from haarbor.store.array_files import arrays_in_file
+from haarbor.store._array_files import arrays_in_file
 
 
 def npy(header, data=b"", version=(1, 0)):

@@ -168,7 +168,7 @@ def test_a_dead_holder_of_a_remote_lock_is_replaced():
     import json
     import socket
 
-    from haarbor.store.keys import keys_at
+    from haarbor.store._keys import keys_at
 
     keys = keys_at("memory://store-tests/locks", read_only=False)
     ended = subprocess.Popen([sys.executable, "-c", ""])
@@ -197,7 +197,7 @@ def test_what_an_interrupted_batch_left_is_gone_once_the_run_is_opened(tmp_path,
 
 
 def test_a_lock_file_removed_by_its_holder_meanwhile_does_not_count(tmp_path, monkeypatch):
-    from haarbor.store import file_lock
+    from haarbor.store import _file_lock as file_lock
 
     path = tmp_path / "x.lock"
     attempts = []
@@ -221,7 +221,7 @@ def test_a_lock_file_removed_by_its_holder_meanwhile_does_not_count(tmp_path, mo
 def test_a_patient_process_gets_the_lock_when_it_is_free(tmp_path):
     import threading
 
-    from haarbor.store.file_lock import FileLock
+    from haarbor.store._file_lock import FileLock
 
     first = FileLock(tmp_path / "x.lock", "x")
     threading.Timer(0.1, first.release).start()

@@ -196,7 +196,7 @@ def test_arrays_of_any_order_of_bytes_come_back(run, dtype):
 
 
 def test_a_description_too_long_to_be_read_is_not_written(run, monkeypatch):
-    monkeypatch.setattr("haarbor.store.documents.MOST_BYTES", 2000)
+    monkeypatch.setattr("haarbor.store._documents.MOST_BYTES", 2000)
     with pytest.raises(
         SettingError, match=r"a description in a run must be shorter than .* Keep numbers in arrays"
     ):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from haarbor.store.half_precision import from_half, to_half
+from haarbor.store._half_precision import from_half, to_half
 
 
 def assert_same_bits(found, expected):

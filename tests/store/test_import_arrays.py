@@ -7,7 +7,7 @@ import pytest
 
 from haarbor.errors import DataError, HaarborError, SettingError, ShapeError, StoreError
 from haarbor.store import import_arrays, open_run
-from haarbor.store.array_files import arrays_in_file
+from haarbor.store._array_files import arrays_in_file
 from tests.samples import causal_probabilities
 from tests.store.runs import assert_same_files
 

@@ -13,7 +13,7 @@ import pytest
 
 from haarbor.errors import StoreError
 from haarbor.store import create_run, import_arrays, load_results_file, open_run, save_results_file
-from haarbor.store.array_files import arrays_in_file
+from haarbor.store._array_files import arrays_in_file
 from tests.store.runs import files_of, tiny_plan, write_run
 
 USES = {

@@ -8,7 +8,7 @@ import pytest
 
 import haarbor as hb
 from haarbor.errors import SettingError, StoreError
-from haarbor.questionnaire.consensus import consensus
+from haarbor.questionnaire import consensus
 from haarbor.store import (
     create_run,
     load_consensus,
@@ -24,9 +24,9 @@ from haarbor.store import (
     save_organization,
     save_ranking_stability,
 )
-from haarbor.store.batch_marker import digest_of
-from haarbor.store.result_types import _BY_CLASS, _BY_NAME
-from haarbor.store.result_values import restored_value, stored_value
+from haarbor.store._batch_marker import digest_of
+from haarbor.store._result_types import _BY_CLASS, _BY_NAME
+from haarbor.store._result_values import restored_value, stored_value
 from tests.samples import CHAINED, HALVES, causal_probabilities, random_tree
 from tests.store.runs import tiny_plan, write_batch
 
@@ -135,8 +135,8 @@ def test_an_older_version_is_upgraded_step_by_step(monkeypatch):
         value: float
         unit: str
 
-    monkeypatch.setattr("haarbor.store.result_types._BY_NAME", dict(_BY_NAME))
-    monkeypatch.setattr("haarbor.store.result_types._BY_CLASS", dict(_BY_CLASS))
+    monkeypatch.setattr("haarbor.store._result_types._BY_NAME", dict(_BY_NAME))
+    monkeypatch.setattr("haarbor.store._result_types._BY_CLASS", dict(_BY_CLASS))
     upgrades = {2: lambda fields: {**fields, "unit": "bits"}}
     register_result_type(Score, name="test-score", version=3, upgrades=upgrades)
     old = {"type": "test-score", "version": 2, "fields": {"value": 1.5}}
@@ -210,7 +210,7 @@ def test_a_result_replaces_one_of_the_same_name(run):
 
 
 def test_a_result_cut_short_is_absent(run, place, monkeypatch):
-    from haarbor.store.local_keys import LocalKeys
+    from haarbor.store._local_keys import LocalKeys
 
     write = LocalKeys.write
 
@@ -308,7 +308,7 @@ def test_what_became_of_a_result_is_told_without_an_error(run, place):
 
 
 def test_a_disk_that_fails_is_no_damage(run, monkeypatch):
-    from haarbor.store.local_keys import LocalKeys
+    from haarbor.store._local_keys import LocalKeys
 
     run.save_result({"a": np.arange(30)}, "x", batch=0)
     read = LocalKeys.read

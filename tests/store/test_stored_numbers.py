@@ -3,7 +3,7 @@ import pytest
 
 from haarbor.errors import DataError, SettingError, ShapeError
 from haarbor.store import error_bound
-from haarbor.store.stored_numbers import stored_layer, used_places
+from haarbor.store._stored_numbers import stored_layer, used_places
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

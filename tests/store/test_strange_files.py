@@ -144,7 +144,7 @@ def test_repair_replaces_pipes_and_folders_in_place_of_chunks(place, written_onc
 
 
 def test_what_cannot_be_read_is_not_repaired_away(place, monkeypatch):
-    from haarbor.store.local_keys import LocalKeys
+    from haarbor.store._local_keys import LocalKeys
 
     read = LocalKeys.read
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from haarbor import SettingError
-from haarbor.transport.exponents import exponent_by_axis
+from haarbor.transport._exponents import exponent_by_axis
 
 AXES = ("query", "key")
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from haarbor.transport.folder_features import ground_weight, outer_folders, raised_folders
+from haarbor.transport._folder_features import ground_weight, outer_folders, raised_folders
 from tests.assertions import assert_close
 from tests.reference.tree_emd import pruned_weights
 from tests.samples import CHAINED, HALVES, PAIR, random_tree

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from haarbor.transport.means_kernels import last_axis_first, presence
+from haarbor.transport._means_kernels import last_axis_first, presence
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 17, 5), (2, 16, 33), (4, 40, 18)])

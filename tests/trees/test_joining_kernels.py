@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from haarbor.trees.joining_kernels import folder_distances, greedy_joins
+from haarbor.trees._joining_kernels import folder_distances, greedy_joins
 from tests.assertions import assert_close
 
 INF = np.inf

@@ -1,7 +1,7 @@
 import pytest
 
 from haarbor import TreeError
-from haarbor.trees.linkage import levels_of_linkage
+from haarbor.trees._linkage import levels_of_linkage
 from tests.reference.folders import same_partitions
 
 

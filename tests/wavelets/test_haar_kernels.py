@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from haarbor.wavelets.haar_kernels import add_powers
+from haarbor.wavelets._haar_kernels import add_powers
 from tests.assertions import assert_close
 
 

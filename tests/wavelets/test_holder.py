@@ -4,7 +4,7 @@ from scipy.optimize import minimize
 
 import haarbor as hb
 from haarbor.errors import DataError, SettingError, ShapeError
-from haarbor.wavelets.coefficient_decay import coefficient_decay, huber_fit
+from haarbor.wavelets._coefficient_decay import coefficient_decay, huber_fit
 from tests.paraproducts.random_trees import tree_of_kind
 from tests.reference.haar import haar_functions
 from tests.samples import CHAINED, HALVES, PAIR

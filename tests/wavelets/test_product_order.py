@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.wavelets.product_order import largest_products
+from haarbor.wavelets._product_order import largest_products
 from tests.reference.entropy import product_order, support_of
 from tests.reference.haar import haar_functions
 from tests.samples import HALVES, PAIR, random_tree

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import haarbor as hb
-from haarbor.zoo import json_file
-from haarbor.zoo.json_file import json_object
+from haarbor.zoo import _json_file as json_file
+from haarbor.zoo._json_file import json_object
 
 
 def test_an_object_is_read(tmp_path):

@@ -1,36 +1,59 @@
 """What is done with a whole run: every batch organised and scored, and all of them together."""
 
-from haarbor.analysis.coherence_controls import CoherenceControls, coherence_controls
-from haarbor.analysis.gather_results import paper_results
-from haarbor.analysis.head_score import HeadScore
-from haarbor.analysis.head_scores import head_scores
-from haarbor.analysis.head_trees import head_trees
-from haarbor.analysis.organize_run import RunAnalysis, organize_run
-from haarbor.analysis.paper_results import PaperResults, SoftmaxExample
-from haarbor.analysis.paper_tables import paper_tables
-from haarbor.analysis.result_table import ResultTable
-from haarbor.analysis.run_invariance import run_invariance
-from haarbor.analysis.run_regularity import run_regularity
-from haarbor.paraproducts.run_invariance import RunInvariance
-from haarbor.questionnaire.head_trees import HeadTrees
-from haarbor.wavelets.run_regularity import RunRegularity
+from haarbor.analysis._chosen_parts import checked_batch, chosen_parts, require_run
+from haarbor.analysis._coherence_controls import CONTROLS, CoherenceControls, Control, coherence_controls
+from haarbor.analysis._damaged_results import damaged_name, readable_result
+from haarbor.analysis._example_heads import example_heads, organization_gain
+from haarbor.analysis._head_geometry import HeadGeometry, head_geometry
+from haarbor.analysis._head_groups import alike_groups, outlying_heads
+from haarbor.analysis._head_score import HeadScore
+from haarbor.analysis._head_scores import head_scores
+from haarbor.analysis._head_trees import head_trees
+from haarbor.analysis._organize_run import RunAnalysis, organize_run
+from haarbor.analysis._organized_heads import require_logits
+from haarbor.analysis._question import Question, question_before
+from haarbor.analysis._result_table import Cell, ResultTable, escaped
+from haarbor.analysis._run_invariance import run_invariance
+from haarbor.analysis._run_regularity import run_regularity
+from haarbor.analysis._softmax_scores import measured
+from haarbor.analysis._valid_tokens import ValidTokens, valid_tokens
+from haarbor.paraproducts import RunInvariance
+from haarbor.questionnaire import HeadTrees
+from haarbor.wavelets import RunRegularity
 
 __all__ = [
+    "CONTROLS",
+    "Cell",
     "CoherenceControls",
+    "Control",
+    "HeadGeometry",
     "HeadScore",
     "HeadTrees",
-    "PaperResults",
+    "Question",
     "ResultTable",
     "RunAnalysis",
     "RunInvariance",
     "RunRegularity",
-    "SoftmaxExample",
+    "ValidTokens",
+    "alike_groups",
+    "checked_batch",
+    "chosen_parts",
     "coherence_controls",
+    "damaged_name",
+    "escaped",
+    "example_heads",
+    "head_geometry",
     "head_scores",
     "head_trees",
+    "measured",
+    "organization_gain",
     "organize_run",
-    "paper_results",
-    "paper_tables",
+    "outlying_heads",
+    "question_before",
+    "readable_result",
+    "require_logits",
+    "require_run",
     "run_invariance",
     "run_regularity",
+    "valid_tokens",
 ]

@@ -2,12 +2,27 @@
 
 from haarbor.needed_packages import needed_package as _needed_package
 
-# Before the modules that import it at their top, whose failure would be a traceback.
+# Asked for before the modules that import it at their top, whose failure would be a traceback.
 _needed_package("torch", "a model")
 
-from haarbor.capturing.capture import capture
+from haarbor.capturing._attention_call import AttentionCall, OnCall
+from haarbor.capturing._capture import capture
+from haarbor.capturing._continued_run import begun_run, continued_plan
+from haarbor.capturing._huggingface import recorded_attention
+from haarbor.capturing._loaded_model import LoadedModel
+from haarbor.capturing._loading import load_model
+from haarbor.capturing._torch_modules import recorded_modules
 from haarbor.capturing.inputs import Sample
-from haarbor.capturing.loaded_model import LoadedModel
-from haarbor.capturing.loading import load_model
 
-__all__ = ["LoadedModel", "Sample", "capture", "load_model"]
+__all__ = [
+    "AttentionCall",
+    "LoadedModel",
+    "OnCall",
+    "Sample",
+    "begun_run",
+    "capture",
+    "continued_plan",
+    "load_model",
+    "recorded_attention",
+    "recorded_modules",
+]

@@ -1,5 +1,7 @@
 """The command line, one file a command."""
 
-from haarbor.cli.main import main
+from haarbor.cli._main import main
 
-__all__ = ["main"]
+__all__ = [
+    "main",
+]

@@ -1,13 +1,14 @@
 """Paraproducts on trees, the softmax among them, and how nearly a softmax is linear."""
 
-from haarbor.paraproducts.decomposition import paraproduct, paraproduct_forms
-from haarbor.paraproducts.forms import Form, Paraproduct
-from haarbor.paraproducts.invariance import InvarianceFigures, SoftmaxInvariance, softmax_invariance
-from haarbor.paraproducts.nonlinearities import Nonlinearity, pointwise_nonlinearity
-from haarbor.paraproducts.regularity import DecaySlopes, RegularityGain, regularity_gain
-from haarbor.paraproducts.softmax_pieces import row_softmax
-from haarbor.paraproducts.telescoping import Telescoping, telescoping
-from haarbor.paraproducts.tensor_paraproduct import tensor_paraproduct
+from haarbor.paraproducts._decomposition import paraproduct, paraproduct_forms
+from haarbor.paraproducts._forms import Form, Paraproduct
+from haarbor.paraproducts._invariance import InvarianceFigures, SoftmaxInvariance, softmax_invariance
+from haarbor.paraproducts._nonlinearities import Nonlinearity, pointwise_nonlinearity
+from haarbor.paraproducts._regularity import DecaySlopes, RegularityGain, regularity_gain
+from haarbor.paraproducts._run_invariance import RunInvariance
+from haarbor.paraproducts._softmax_pieces import row_softmax
+from haarbor.paraproducts._telescoping import Telescoping, telescoping
+from haarbor.paraproducts._tensor_paraproduct import tensor_paraproduct
 
 __all__ = [
     "DecaySlopes",
@@ -16,6 +17,7 @@ __all__ = [
     "Nonlinearity",
     "Paraproduct",
     "RegularityGain",
+    "RunInvariance",
     "SoftmaxInvariance",
     "Telescoping",
     "paraproduct",

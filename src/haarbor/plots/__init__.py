@@ -14,20 +14,19 @@ except ImportError:
         "figures need the matplotlib package, which is not installed. Run pip install 'haarbor[report]'."
     ) from None
 
-from haarbor.plots.affinity_figure import affinity_figure
-from haarbor.plots.coefficients_figure import coefficients_figure
-from haarbor.plots.convergence_figure import convergence_figure
-from haarbor.plots.damage_figure import damage_figure
-from haarbor.plots.diffusion_map_figure import diffusion_map_figure
-from haarbor.plots.entropy_figure import entropy_figure
-from haarbor.plots.entropy_map_figure import entropy_map_figure
-from haarbor.plots.haar_basis_figure import haar_basis_figure
-from haarbor.plots.organised_matrix_figure import organised_matrix_figure
-from haarbor.plots.paraproduct_figure import paraproduct_figure
-from haarbor.plots.save_figure import save_figure
-from haarbor.plots.stability_figure import stability_figure
-from haarbor.plots.tree_figure import tree_figure
-from haarbor.plots.write_paper_figures import write_paper_figures
+from haarbor.plots._affinity_figure import affinity_figure, draw_affinity
+from haarbor.plots._coefficients_figure import coefficients_figure, draw_stems, draw_supports, support_shares
+from haarbor.plots._convergence_figure import convergence_figure
+from haarbor.plots._damage_figure import damage_figure
+from haarbor.plots._diffusion_map_figure import diffusion_map_figure, draw_diffusion_map
+from haarbor.plots._entropy_figure import entropy_figure
+from haarbor.plots._entropy_map_figure import entropy_map_figure
+from haarbor.plots._haar_basis_figure import draw_haar_basis, haar_basis_figure
+from haarbor.plots._organized_matrix_figure import organized_matrix_figure
+from haarbor.plots._paraproduct_figure import paraproduct_figure
+from haarbor.plots._save_figure import save_figure
+from haarbor.plots._stability_figure import stability_figure
+from haarbor.plots._tree_figure import draw_tree, tree_figure
 
 __all__ = [
     "affinity_figure",
@@ -35,13 +34,19 @@ __all__ = [
     "convergence_figure",
     "damage_figure",
     "diffusion_map_figure",
+    "draw_affinity",
+    "draw_diffusion_map",
+    "draw_haar_basis",
+    "draw_stems",
+    "draw_supports",
+    "draw_tree",
     "entropy_figure",
     "entropy_map_figure",
     "haar_basis_figure",
-    "organised_matrix_figure",
+    "organized_matrix_figure",
     "paraproduct_figure",
     "save_figure",
     "stability_figure",
+    "support_shares",
     "tree_figure",
-    "write_paper_figures",
 ]

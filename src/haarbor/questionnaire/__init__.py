@@ -1,8 +1,20 @@
 """The questionnaire: trees on all axes of a tensor, each refined by the others."""
 
-from haarbor.questionnaire.consensus import Consensus, consensus
-from haarbor.questionnaire.organization import Convergence, Organization
-from haarbor.questionnaire.organize import organize
-from haarbor.questionnaire.settings import QuestionnaireSettings
+from haarbor.questionnaire._consensus import Consensus, consensus
+from haarbor.questionnaire._head_trees import HeadTrees
+from haarbor.questionnaire._masked_entries import Content, neutral_tensor
+from haarbor.questionnaire._organization import Convergence, Organization
+from haarbor.questionnaire._organize import organize
+from haarbor.questionnaire._settings import QuestionnaireSettings
 
-__all__ = ["Consensus", "Convergence", "Organization", "QuestionnaireSettings", "consensus", "organize"]
+__all__ = [
+    "Consensus",
+    "Content",
+    "Convergence",
+    "HeadTrees",
+    "Organization",
+    "QuestionnaireSettings",
+    "consensus",
+    "neutral_tensor",
+    "organize",
+]

@@ -1,15 +1,30 @@
 """Affinities between slices, their Markov spectrum, and the diffusion map."""
 
-from haarbor.spectral.affinity import cosine_affinity, distance_affinity, gaussian_affinity
-from haarbor.spectral.diffusion import DiffusionMap, diffusion_map
-from haarbor.spectral.markov import MarkovSpectrum, markov_spectrum
+from haarbor.spectral._affinity import (
+    affinity_of_distances,
+    cosine_affinity,
+    distance_affinity,
+    gaussian_affinity,
+)
+from haarbor.spectral._diffusion import DiffusionMap, diffusion_map
+from haarbor.spectral._markov import (
+    MarkovSpectrum,
+    checked_affinity,
+    markov_spectrum,
+    require_own_affinity,
+    require_symmetric,
+)
 
 __all__ = [
     "DiffusionMap",
     "MarkovSpectrum",
+    "affinity_of_distances",
+    "checked_affinity",
     "cosine_affinity",
     "diffusion_map",
     "distance_affinity",
     "gaussian_affinity",
     "markov_spectrum",
+    "require_own_affinity",
+    "require_symmetric",
 ]

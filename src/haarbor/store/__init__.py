@@ -4,20 +4,21 @@ This package is the only one that knows the layout. Importing it does not import
 creating a run does.
 """
 
-from haarbor.store.batch_marker import Labels
-from haarbor.store.batch_writer import BatchWriter
-from haarbor.store.create_run import create_run
-from haarbor.store.damage import Damage
-from haarbor.store.head_tensor import HeadTensor
-from haarbor.store.import_arrays import import_arrays
-from haarbor.store.kept_result import KeptResult
-from haarbor.store.result_name import ResultName
-from haarbor.store.result_types import register_result_type
-from haarbor.store.results_file import load_results_file, save_results_file
-from haarbor.store.run import Run, open_run
-from haarbor.store.run_plan import RunPlan, StreamPlan
-from haarbor.store.run_writer import RunWriter
-from haarbor.store.saved_results import (
+from haarbor.store._batch_marker import Labels
+from haarbor.store._batch_writer import BatchWriter
+from haarbor.store._create_run import create_run
+from haarbor.store._damage import Damage
+from haarbor.store._head_tensor import HeadTensor
+from haarbor.store._import_arrays import import_arrays
+from haarbor.store._kept_result import KeptResult
+from haarbor.store._pictures import MOST_PIXELS
+from haarbor.store._result_name import ResultName
+from haarbor.store._result_types import register_result_type
+from haarbor.store._results_file import load_results_file, save_results_file
+from haarbor.store._run import Run, open_run
+from haarbor.store._run_plan import RunPlan, StreamPlan
+from haarbor.store._run_writer import RunWriter
+from haarbor.store._saved_results import (
     load_consensus,
     load_head_entropy,
     load_network_entropy,
@@ -29,9 +30,10 @@ from haarbor.store.saved_results import (
     save_organization,
     save_ranking_stability,
 )
-from haarbor.store.stored_numbers import ErrorBound, error_bound
+from haarbor.store._stored_numbers import ErrorBound, error_bound
 
 __all__ = [
+    "MOST_PIXELS",
     "BatchWriter",
     "Damage",
     "ErrorBound",

@@ -10,8 +10,13 @@ except ImportError:
         "haarbor.testing needs the hypothesis package; install it with pip install hypothesis."
     ) from None
 
-from haarbor.testing.affinities import affinities
-from haarbor.testing.attention_samples import AttentionSample, attention_samples
-from haarbor.testing.partition_trees import partition_trees
+from haarbor.testing._affinities import affinities
+from haarbor.testing._attention_samples import AttentionSample, attention_samples
+from haarbor.testing._partition_trees import partition_trees
 
-__all__ = ["AttentionSample", "affinities", "attention_samples", "partition_trees"]
+__all__ = [
+    "AttentionSample",
+    "affinities",
+    "attention_samples",
+    "partition_trees",
+]

@@ -1,6 +1,14 @@
 """Tree EMD: distances between slices along trees on the other axes."""
 
-from haarbor.transport.folder_means import FolderMeans
-from haarbor.transport.tree_emd import tree_emd
+from haarbor.transport._exponents import exponent_by_axis
+from haarbor.transport._folder_features import OuterPart
+from haarbor.transport._folder_means import FolderMeans, require_sums_fit
+from haarbor.transport._tree_emd import tree_emd
 
-__all__ = ["FolderMeans", "tree_emd"]
+__all__ = [
+    "FolderMeans",
+    "OuterPart",
+    "exponent_by_axis",
+    "require_sums_fit",
+    "tree_emd",
+]

@@ -1,19 +1,28 @@
 """Partition trees: the structure, its two builders, and distances between trees."""
 
-from haarbor.trees.binary import binary_tree
-from haarbor.trees.build import build_tree
-from haarbor.trees.flexible import flexible_tree
-from haarbor.trees.partition_tree import PartitionTree
-from haarbor.trees.pruned_tree import PrunedTree
-from haarbor.trees.tree_metric import partition_distance, shared_folders, tree_distances
+from haarbor.trees._axis_trees import require_tree, require_trees_fit, trees_by_axis
+from haarbor.trees._binary import binary_tree
+from haarbor.trees._build import build_tree
+from haarbor.trees._control_trees import halved_tree, random_tree_like
+from haarbor.trees._flexible import flexible_tree
+from haarbor.trees._partition_tree import PartitionTree
+from haarbor.trees._pruned_tree import LARGEST_EXPONENT, LARGEST_LOG_WEIGHT, PrunedTree
+from haarbor.trees._tree_metric import partition_distance, shared_folders, tree_distances
 
 __all__ = [
+    "LARGEST_EXPONENT",
+    "LARGEST_LOG_WEIGHT",
     "PartitionTree",
     "PrunedTree",
     "binary_tree",
     "build_tree",
     "flexible_tree",
+    "halved_tree",
     "partition_distance",
+    "random_tree_like",
+    "require_tree",
+    "require_trees_fit",
     "shared_folders",
     "tree_distances",
+    "trees_by_axis",
 ]

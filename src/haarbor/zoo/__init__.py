@@ -2,12 +2,12 @@
 
 from haarbor.needed_packages import needed_package as _needed_package
 
-# Before the modules that import them at their top, whose failure would be a traceback.
+# Asked for before the modules that import them at their top, whose failure would be a traceback.
 for _name in ("torch", "safetensors"):
     _needed_package(_name, "a model")
 
-from haarbor.zoo.checkpoint import ZooNetwork, load_checkpoint, save_checkpoint
-from haarbor.zoo.embedded import (
+from haarbor.zoo._checkpoint import ZooNetwork, load_checkpoint, save_checkpoint
+from haarbor.zoo._embedded import (
     EMBEDDED_NAMES,
     LabelledImages,
     embedded_folder,
@@ -17,9 +17,10 @@ from haarbor.zoo.embedded import (
     sample_images_path,
     sample_text_path,
 )
-from haarbor.zoo.relative_attention import RelativeAttention, relative_shift, sinusoids
-from haarbor.zoo.transformer_xl import TransformerXL, TransformerXLConfig, TransformerXLOutput
-from haarbor.zoo.vision_transformer import VisionTransformer, VisionTransformerConfig
+from haarbor.zoo._json_file import json_object
+from haarbor.zoo._relative_attention import RelativeAttention, relative_shift, sinusoids
+from haarbor.zoo._transformer_xl import TransformerXL, TransformerXLConfig, TransformerXLOutput
+from haarbor.zoo._vision_transformer import VisionTransformer, VisionTransformerConfig
 
 __all__ = [
     "EMBEDDED_NAMES",
@@ -34,6 +35,7 @@ __all__ = [
     "embedded_folder",
     "embedded_network",
     "embedded_training",
+    "json_object",
     "load_checkpoint",
     "relative_shift",
     "sample_images",

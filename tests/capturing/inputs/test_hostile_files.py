@@ -23,7 +23,7 @@ from haarbor.capturing.inputs import (
     text_samples,
     token_id_samples,
 )
-from haarbor.capturing.inputs.text import text_pieces_samples
+from haarbor.capturing.inputs._text import text_pieces_samples
 from haarbor.errors import CaptureError, DataError, HaarborError
 from haarbor.zoo import embedded_network
 from tests.capturing.inputs.small_models import word_tokenizer
@@ -95,7 +95,7 @@ def test_a_nul_is_a_letter_like_others(tmp_path):
 
 
 def test_a_compressed_file_of_one_endless_line_is_read_no_further_than_needed(tmp_path, monkeypatch):
-    import haarbor.capturing.inputs.text as module
+    import haarbor.capturing.inputs._text as module
 
     monkeypatch.setattr(module, "_FIRST_CHARACTERS", 64)
     pieces = []

@@ -6,7 +6,7 @@ import torch
 from PIL import Image
 
 from haarbor.capturing.inputs import ImageSettings, image_samples, model_inputs
-from haarbor.capturing.inputs.images import picture_samples
+from haarbor.capturing.inputs._images import picture_samples
 from haarbor.errors import CaptureError, DataError, ShapeError
 from tests.capturing.inputs.small_models import small_model
 

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from haarbor.capturing.inputs import TokenInputs, model_inputs
-from haarbor.capturing.inputs.image_settings import preprocessed_settings
+from haarbor.capturing.inputs._image_settings import preprocessed_settings
 from haarbor.errors import CaptureError
 from tests.capturing.inputs.small_models import small_model
 

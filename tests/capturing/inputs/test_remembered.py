@@ -7,8 +7,8 @@ import haarbor as hb  # noqa: E402
 from haarbor.capturing.inputs import (  # noqa: E402
     Sample,
     TokenInputs,
+    memory_window_samples,
     random_samples,
-    remembered_samples,
     windows_to_fill,
 )
 from haarbor.errors import CaptureError  # noqa: E402
@@ -37,7 +37,7 @@ def windows(n, n_tokens):
 def test_attention_with_memory_is_that_of_the_whole_text(tmp_path):
     """With room for the whole text before, the recorded rows are the last rows of one long window."""
     model, parts = network(memory_length=12), windows(4, 4)
-    run = hb.capture(model, remembered_samples(parts, model), tmp_path / "run")
+    run = hb.capture(model, memory_window_samples(parts, model), tmp_path / "run")
     assert run.n_batches == 1
     whole = torch.cat([part.inputs["input_ids"] for part in parts], dim=1)
     long = hb.capture(model, [{"input_ids": whole}], tmp_path / "long")
@@ -49,7 +49,7 @@ def test_attention_with_memory_is_that_of_the_whole_text(tmp_path):
 
 def test_keys_are_labelled_with_the_remembered_tokens():
     model, parts = network(memory_length=6), windows(5, 4)
-    samples = remembered_samples(parts, model)
+    samples = memory_window_samples(parts, model)
     assert len(samples) == 3
     for index in range(3):
         before = [label for part in parts[index : index + 2] for label in part.labels]
@@ -61,7 +61,7 @@ def test_keys_are_labelled_with_the_remembered_tokens():
 
 def test_samples_are_the_same_in_any_order():
     model, parts = network(memory_length=4), windows(6, 4)
-    samples = remembered_samples(parts, model)
+    samples = memory_window_samples(parts, model)
     forward = [samples[index].inputs["memory"] for index in range(5)]
     backward = [samples[index].inputs["memory"] for index in reversed(range(5))]
     for one, two in zip(forward, reversed(backward), strict=True):
@@ -71,7 +71,7 @@ def test_samples_are_the_same_in_any_order():
 
 def test_labels_of_memory_reach_the_run(tmp_path):
     model, parts = network(memory_length=4), windows(3, 4)
-    samples = remembered_samples(parts, model)
+    samples = memory_window_samples(parts, model)
     run = hb.capture(model, samples, tmp_path / "run")
     assert tuple(run.labels(1).key) == samples[1].key_labels
     assert tuple(run.labels(1).query) == samples[1].labels
@@ -85,7 +85,7 @@ def test_a_model_without_memory_is_refused(model):
 
 def test_too_few_windows_are_refused():
     with pytest.raises(CaptureError, match=r"the text holds 2 windows, of which that takes 2"):
-        remembered_samples(windows(2, 4), network(memory_length=8))
+        memory_window_samples(windows(2, 4), network(memory_length=8))
 
 
 def test_key_labels_are_empty_where_keys_are_the_queries():

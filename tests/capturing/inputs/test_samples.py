@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from haarbor.capturing.inputs import TokenInputs, random_samples
-from haarbor.capturing.inputs.samples import Sample, chosen_count
+from haarbor.capturing.inputs._samples import Sample, chosen_count
 from haarbor.errors import CaptureError, SettingError
 
 TAKES = TokenInputs(vocab_size=30, max_tokens=None)

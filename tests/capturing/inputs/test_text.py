@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-import haarbor.capturing.inputs.text as text_module
+import haarbor.capturing.inputs._text as text_module
 from haarbor.capturing.inputs import DecoderInputs, TokenInputs, model_inputs, text_samples
 from haarbor.errors import CaptureError, DataError, SettingError
 from tests.capturing.inputs.small_models import byte_tokenizer, small_model, word_tokenizer

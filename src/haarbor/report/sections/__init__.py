@@ -8,9 +8,9 @@ the same name.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from haarbor.report.sections.invariance import invariance_section
-from haarbor.report.sections.network_entropy import network_entropy_section
-from haarbor.report.sections.stability import stability_section
+from haarbor.report.sections._invariance import invariance_section
+from haarbor.report.sections._network_entropy import network_entropy_section
+from haarbor.report.sections._stability import stability_section
 from haarbor.store import Run
 
 __all__ = ["SECTIONS"]

@@ -1,0 +1,179 @@
+"""Every number a run holds for each of its heads, with what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from haarbor.analysis._chosen_parts import chosen_parts
+from haarbor.analysis._damaged_results import readable_result
+from haarbor.analysis._head_score import HeadScore, ScoreWords
+from haarbor.analysis._softmax_scores import regularity_scores, softmax_scores
+from haarbor.argument_kinds import found_text, is_whole_number
+from haarbor.array_types import FloatArray
+from haarbor.errors import DataError, SettingError
+from haarbor.store import Run
+
+__all__ = ["head_scores"]
+
+
+def head_scores(
+    run: Run, *, batch: int | None = None, content: str | None = None, stream: str | None = None
+) -> tuple[HeadScore, ...]:
+    """Scores of the heads that a run holds.
+
+    Parameters
+    ----------
+    run : Run
+        Organised; see :func:`haarbor.analysis.organize_run`.
+    batch : int, optional
+        The scores of one batch; if not given, means over all batches, and what is known of all
+        batches together.
+    content : {"probabilities", "logits"}, optional
+        The first the run holds if not given.
+    stream : str, optional
+        The first one if not given.
+
+    Returns
+    -------
+    tuple of HeadScore
+        Those whose results are in the run, in a fixed order.
+
+    Raises
+    ------
+    DataError
+        If there are none.
+    StoreError
+        If those of the organised run are damaged.
+
+    Warns
+    -----
+    ResultWarning
+        If a result of ``haarbor invariance`` is damaged; it is left out.
+    """
+    chosen = chosen_parts(run, content, stream)
+    # Whether it is there its marker tells: a list of all batches would be made for each of them.
+    if batch is not None and not is_whole_number(batch):
+        raise SettingError(
+            f"batch must be a whole number; found {found_text(batch)}. Choose one of run.batches."
+        )
+    found: list[HeadScore] = []
+    for source in _SOURCES:
+        found += source(run, batch, chosen)
+    if not found:
+        which = "the run" if batch is None else f"batch {batch}"
+        raise DataError(f"{which} must hold scores of its heads; it has none. Run haarbor organize first.")
+    return tuple(found)
+
+
+_ENTROPIES: Mapping[str, ScoreWords] = {
+    "raw": ScoreWords(
+        "entropy",
+        "Haar entropy",
+        "Sum of the absolute coefficients of the coarsest Haar functions on the trees of queries and keys.",
+        "much coarse structure",
+        "little coarse structure",
+    ),
+    "normalised": ScoreWords(
+        "entropy-normalised",
+        "Haar entropy, normalised",
+        "The Haar entropy divided by the size of the matrix: it does not change when the head is scaled.",
+        "coarse structure spread over many functions",
+        "coarse structure in few functions",
+    ),
+    "mean_removed": ScoreWords(
+        "entropy-mean-removed",
+        "Haar entropy without the mean",
+        "The normalised Haar entropy of what is left of the matrix when its mean is taken away.",
+        "coarse structure beyond the mean",
+        "hardly any coarse structure beyond the mean",
+    ),
+    "energy_share": ScoreWords(
+        "energy-share",
+        "Energy in coarse functions",
+        "Share of the sum of squares of the matrix that the coarsest Haar functions hold.",
+        "the trees describe the head with few functions",
+        "most of the head is fine detail",
+    ),
+    "all_scales": ScoreWords(
+        "entropy-all-scales",
+        "Haar entropy of all scales",
+        "Sum of the absolute coefficients of all Haar functions, coarse and fine.",
+        "a large and intricate matrix",
+        "a small or simple matrix",
+    ),
+    "fine_share": ScoreWords(
+        "fine-share",
+        "Share of fine scales",
+        "Share of the sum over all scales that lies outside the coarsest functions.",
+        "mostly fine detail",
+        "mostly coarse structure",
+    ),
+}
+_TOP = ScoreWords(
+    "batches-in-top",
+    "Batches in the top 10 %",
+    "In how many batches the head is among the tenth of heads with the highest Haar entropy.",
+    "among the highest in every batch",
+    "never among the highest",
+)
+_BOTTOM = ScoreWords(
+    "batches-in-bottom",
+    "Batches in the bottom 10 %",
+    "In how many batches the head is among the tenth of heads with the lowest Haar entropy.",
+    "among the lowest in every batch",
+    "never among the lowest",
+)
+_ISOLATION = ScoreWords(
+    "distance-to-nearest",
+    "Distance to the nearest head",
+    "Tree distance to the head that attends most alike, mean over batches.",
+    "unlike every other head",
+    "another head does nearly the same",
+)
+
+
+def _entropies(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
+    batches = run.batches if batch is None else (batch,)
+    each = [readable_result(run, "head-entropy", batch=index, **chosen) for index in batches]
+    if not each or any(entropy is None for entropy in each):
+        return []
+    return [
+        words.score(np.mean([getattr(entropy, name) for entropy in each], axis=0))
+        for name, words in _ENTROPIES.items()
+    ]
+
+
+def _stability(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
+    if batch is not None:
+        return []
+    stability = readable_result(run, "ranking-stability", batch=None, **chosen)
+    if stability is None or stability.n_batches < 2:
+        return []
+    return [_TOP.score(stability.top_counts), _BOTTOM.score(stability.bottom_counts)]
+
+
+def _isolation(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
+    if batch is not None:
+        return []
+    consensus = readable_result(run, "consensus", batch=None, **chosen)
+    if consensus is None:
+        return []
+    distances: FloatArray = np.array(consensus.distances, dtype=np.float64) / consensus.n_batches
+    if distances.shape[0] < 2:
+        return []
+    np.fill_diagonal(distances, np.inf)
+    return [_ISOLATION.score(distances.min(axis=1))]
+
+
+_Source = Callable[[Run, int | None, Mapping[str, Any]], list[HeadScore]]
+# One function for each kind of result that has numbers for heads, in the order they are shown.
+_SOURCES: tuple[_Source, ...] = (
+    _entropies,
+    _isolation,
+    _stability,
+    softmax_scores,
+    regularity_scores,
+)

@@ -1,0 +1,113 @@
+"""Every head of a network organised by itself, with trees of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.argument_kinds import found_text, is_whole_number, require_function
+from haarbor.array_types import AnyArray, IntArray, frozen
+from haarbor.engines import CpuEngine, parallel_map
+from haarbor.errors import SettingError, ShapeError
+from haarbor.questionnaire import HeadTrees, Organization, organize
+from haarbor.trees import PartitionTree
+
+__all__ = ["HEAD_SETTINGS", "HeadSettings", "head_trees"]
+
+HeadSettings = Literal["ours", "paper"]
+
+HEAD_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "ours": {"initial": "cosine", "alpha": 0.0, "beta": 1.0, "n_iterations": 10},
+    "paper": {"initial": "cosine", "alpha": 1.0, "beta": 0.0, "n_iterations": 10},
+}
+"""Options of :func:`haarbor.organize` for a single head: the paper's, and with weights as for tensors."""
+
+
+def head_trees(
+    X: npt.ArrayLike,
+    *,
+    mask: npt.ArrayLike | None = None,
+    content: Literal["logits", "probabilities"] = "logits",
+    settings: HeadSettings = "ours",
+    heads: Sequence[int] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> HeadTrees:
+    """Organise every head of a tensor as a matrix of its own, several heads at a time.
+
+    Parameters
+    ----------
+    X : array_like of float, shape (n_queries, n_keys, n_heads)
+    mask : array_like of bool, shape (n_queries, n_keys), optional
+        True where (query, key) is valid.
+    content : {"logits", "probabilities"}, default "logits"
+        What masked entries are taken to be; see :func:`haarbor.organize`.
+    settings : {"ours", "paper"}, default "ours"
+        Folder weights ``alpha=0, beta=1`` as for tensors, or ``alpha=1, beta=0`` as in the paper's
+        program for matrices; both with ten iterations at most from cosine affinities.
+    heads : sequence of int, optional
+        All if not given.
+    on_progress : function of (heads done, heads in all), optional
+
+    Returns
+    -------
+    HeadTrees
+
+    Examples
+    --------
+    >>> blocks = np.kron(np.eye(2), np.ones((2, 2)))[[0, 2, 1, 3]] + 0.1
+    >>> found = head_trees(np.stack([blocks, blocks.T], axis=2))
+    >>> found.trees(1)[1].levels.tolist()
+    [[0, 0, 0, 0], [0, 1, 0, 1], [0, 1, 2, 3]]
+    """
+    if settings not in get_args(HeadSettings):
+        raise SettingError(
+            f"settings must be 'ours' or 'paper'; found {found_text(settings)}. Pass one of these."
+        )
+    tensor: AnyArray = np.asarray(X)
+    if tensor.ndim != 3:
+        raise ShapeError(
+            f"the tensor must have axes (query, key, head); found shape {tensor.shape}. Stack the heads last."
+        )
+    require_function("on_progress", on_progress)
+    chosen = range(tensor.shape[2]) if heads is None else _checked_heads(heads, tensor.shape[2])
+    options = HEAD_SETTINGS[settings]
+
+    def organized(head: int) -> Organization:
+        matrix = np.ascontiguousarray(tensor[:, :, head])
+        # One thread a head: the heads are what is shared out.
+        return organize(matrix, mask=mask, content=content, engine=CpuEngine(threads=1), **options)
+
+    found = parallel_map(organized, chosen, on_progress)
+    query, query_n = _packed([organization.trees["query"] for organization in found])
+    key, key_n = _packed([organization.trees["key"] for organization in found])
+    return HeadTrees(
+        heads=frozen(np.array(chosen, dtype=np.int64)),
+        query_levels=frozen(query),
+        key_levels=frozen(key),
+        query_n_levels=frozen(query_n),
+        key_n_levels=frozen(key_n),
+        n_iterations=frozen(np.array([organization.n_iterations for organization in found])),
+        settings=settings,
+    )
+
+
+def _checked_heads(heads: Any, n_heads: int) -> list[int]:
+    listed = list(heads) if isinstance(heads, Sequence | np.ndarray) and not isinstance(heads, str) else []
+    if not listed or not all(is_whole_number(head) and 0 <= head < n_heads for head in listed):
+        raise SettingError(
+            f"heads must be a list of numbers from 0 to {n_heads - 1}; found {found_text(heads)}. "
+            "Name at least one, or leave it out."
+        )
+    return [int(head) for head in listed]
+
+
+def _packed(trees: Sequence[PartitionTree]) -> tuple[IntArray, IntArray]:
+    """Levels of several trees in one array, and how many there are of each."""
+    n_levels = np.array([tree.n_levels for tree in trees])
+    levels = np.empty((len(trees), int(n_levels.max()), trees[0].n_items), dtype=np.int32)
+    for place, tree in enumerate(trees):
+        levels[place] = tree.levels[np.minimum(np.arange(levels.shape[1]), tree.n_levels - 1)]
+    return levels, n_levels

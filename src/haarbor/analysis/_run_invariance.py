@@ -1,0 +1,140 @@
+"""Softmax invariance of every head of a run, and what it goes with."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from haarbor.analysis._damaged_results import tell_remade, whole_result
+from haarbor.analysis._head_trees import HeadSettings
+from haarbor.analysis._organized_heads import OrganizedHeads, organized_heads
+from haarbor.argument_kinds import require_function, require_whole_number
+from haarbor.array_types import FloatArray, frozen
+from haarbor.engines import parallel_map
+from haarbor.errors import DataError
+from haarbor.paraproducts import InvarianceFigures, RunInvariance, SoftmaxInvariance, softmax_invariance
+from haarbor.questionnaire import HeadTrees
+from haarbor.store import Run
+from haarbor.wavelets import head_entropy
+
+__all__ = ["run_invariance"]
+
+FIGURES = tuple(field.name for field in dataclasses.fields(InvarianceFigures))
+
+
+def run_invariance(
+    run: Run,
+    batch: int = 0,
+    *,
+    stream: str | None = None,
+    settings: HeadSettings = "ours",
+    seed: int = 0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> tuple[RunInvariance, HeadTrees]:
+    """Softmax invariance of every head on a batch of a run; kept in it as "softmax-invariance".
+
+    Parameters
+    ----------
+    run : Run
+        With logits.
+    batch : int, default 0
+    stream : str, optional
+        The first one if not given.
+    settings : {"ours", "paper"}, default "ours"
+        Of the questionnaire of each head; see :func:`haarbor.analysis.head_trees`.
+    seed : int, default 0
+        Of the controls.
+    on_progress : function of (steps done, steps in all), optional
+        Two steps a head, organised and measured.
+
+    Returns
+    -------
+    RunInvariance
+    HeadTrees
+        The trees of the heads, kept as "head-trees".
+
+    Raises
+    ------
+    SettingError
+        If the run has no logits.
+
+    Notes
+    -----
+    What an earlier call with the same settings has kept is not done again, unless it was damaged since;
+    then a ResultWarning says so.
+    """
+    require_whole_number("seed", seed)
+    require_function("on_progress", on_progress)
+    organized = organized_heads(
+        run, batch, stream=stream, settings=settings, on_progress=_half(on_progress, 0)
+    )
+    place: Any = {"batch": batch, "content": "logits", "stream": organized.stream}
+    damaged: list[str] = []
+    kept = whole_result(run, "softmax-invariance", RunInvariance, damaged, **place)
+    if kept is not None and (kept.settings, kept.seed) == (settings, seed):
+        return kept, organized.trees
+    found = _measured(run, organized, batch, settings, seed, _half(on_progress, 1))
+    run.save_result(found, "softmax-invariance", **place)
+    tell_remade(damaged)
+    return found, organized.trees
+
+
+def _measured(
+    run: Run,
+    organized: OrganizedHeads,
+    batch: int,
+    settings: str,
+    seed: int,
+    on_progress: Callable[[int, int], None] | None,
+) -> RunInvariance:
+    tokens, trees = organized.tokens, organized.trees
+    mask = None if tokens.mask.all() else tokens.mask
+    filled = tokens.filled("logits")
+
+    def measured(head: int) -> tuple[SoftmaxInvariance | None, float, float]:
+        row_tree, column_tree = trees.trees(head)
+        logits = tokens.tensor[:, :, head]
+        entropy = head_entropy(filled[:, :, head], {"query": row_tree, "key": column_tree}).mean_removed[0]
+        deviation = float(np.std((logits - filled[:, :, head].mean(axis=1, keepdims=True))[tokens.mask]))
+        try:
+            found = softmax_invariance(logits, row_tree, column_tree, mask, seed=seed)
+        except DataError:
+            return None, deviation, float(entropy)
+        return found, found.logit_deviation, float(entropy)
+
+    each = parallel_map(measured, trees.heads.tolist(), on_progress)
+
+    def column(which: str) -> dict[str, FloatArray]:
+        return {
+            name: frozen(
+                np.array(
+                    [np.nan if one is None else getattr(getattr(one, which), name) for one, _, _ in each]
+                )
+            )
+            for name in FIGURES
+        }
+
+    per_layer = run.plan.stream(organized.stream).n_heads
+    return RunInvariance(
+        figures=column("figures"),
+        shuffled_trees=column("shuffled_trees"),
+        shuffled_rows=column("shuffled_rows"),
+        logit_deviation=frozen(np.array([deviation for _, deviation, _ in each])),
+        entropy=frozen(np.array([entropy for _, _, entropy in each])),
+        layers=frozen(trees.heads // per_layer),
+        heads_per_layer=per_layer,
+        batch=batch,
+        stream=organized.stream,
+        settings=settings,
+        seed=seed,
+    )
+
+
+def _half(on_progress: Callable[[int, int], None] | None, which: int) -> Callable[[int, int], None] | None:
+    """Progress of the first or second of two equal parts."""
+    if on_progress is None:
+        return None
+    return lambda done, total: on_progress(done + which * total, 2 * total)

@@ -1,0 +1,100 @@
+"""Hölder exponents of every head of a run, organised and in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from haarbor.analysis._damaged_results import tell_remade, whole_result
+from haarbor.analysis._head_trees import HeadSettings
+from haarbor.analysis._organized_heads import organized_heads
+from haarbor.argument_kinds import require_function, require_whole_number
+from haarbor.array_types import FloatArray, frozen
+from haarbor.engines import parallel_map
+from haarbor.errors import DataError
+from haarbor.store import Run
+from haarbor.trees import halved_tree
+from haarbor.wavelets import HolderExponent, RunRegularity, holder_exponent
+
+__all__ = ["run_regularity"]
+
+
+def run_regularity(
+    run: Run,
+    batch: int = 0,
+    *,
+    stream: str | None = None,
+    settings: HeadSettings = "ours",
+    seed: int = 0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> RunRegularity:
+    """Hölder exponents of every head on a batch of a run; kept in it as "holder-exponents".
+
+    Masked logits have no value; they are the mean of their row here, as when heads are organised.
+
+    Parameters
+    ----------
+    run : Run
+        With logits.
+    batch : int, default 0
+    stream : str, optional
+    settings : {"ours", "paper"}, default "ours"
+        Of the questionnaire of each head.
+    seed : int, default 0
+    on_progress : function of (heads done, heads in all), optional
+
+    Returns
+    -------
+    RunRegularity
+        What an earlier call with the same settings has kept is not made again, unless it was damaged
+        since; then a ResultWarning says so.
+    """
+    require_whole_number("seed", seed)
+    require_function("on_progress", on_progress)
+    organized = organized_heads(run, batch, stream=stream, settings=settings)
+    place: Any = {"batch": batch, "content": "logits", "stream": organized.stream}
+    damaged: list[str] = []
+    kept = whole_result(run, "holder-exponents", RunRegularity, damaged, **place)
+    if isinstance(kept, RunRegularity) and (kept.settings, kept.seed) == (settings, seed):
+        return kept
+    filled = organized.tokens.filled("logits")
+    plain = tuple(halved_tree(n) for n in filled.shape[:2])
+
+    def measured(head: int) -> tuple[HolderExponent | None, HolderExponent | None]:
+        matrix = filled[:, :, head]
+        try:
+            return (
+                holder_exponent(matrix, *organized.trees.trees(head), seed=seed),
+                holder_exponent(matrix, *plain, seed=seed),
+            )
+        except DataError:
+            return None, None
+
+    each = parallel_map(measured, organized.trees.heads.tolist(), on_progress)
+
+    def column(which: int, name: str) -> FloatArray:
+        return frozen(
+            np.array([np.nan if pair[which] is None else getattr(pair[which], name) for pair in each])
+        )
+
+    found = RunRegularity(
+        organised=column(0, "alpha"),
+        organised_error=column(0, "alpha_error"),
+        organised_row=column(0, "alpha_row"),
+        organised_column=column(0, "alpha_column"),
+        natural=column(1, "alpha"),
+        natural_error=column(1, "alpha_error"),
+        natural_row=column(1, "alpha_row"),
+        natural_column=column(1, "alpha_column"),
+        shuffled=column(0, "shuffled_alpha"),
+        layers=frozen(organized.trees.heads // run.plan.stream(organized.stream).n_heads),
+        batch=batch,
+        stream=organized.stream,
+        settings=settings,
+        seed=seed,
+    )
+    run.save_result(found, "holder-exponents", **place)
+    tell_remade(damaged)
+    return found

@@ -1,0 +1,133 @@
+"""Scores of heads that compare their softmax with their logits."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from haarbor.analysis._damaged_results import damaged_name
+from haarbor.analysis._head_score import HeadScore, ScoreWords
+from haarbor.array_types import FloatArray
+from haarbor.errors import ResultWarning
+from haarbor.store import Run
+
+__all__ = ["measured", "regularity_scores", "softmax_scores"]
+
+_FIGURES: Mapping[str, ScoreWords] = {
+    "invariance": ScoreWords(
+        "softmax-invariance",
+        "Softmax invariance",
+        "How much of the softmax the best affine function of the logits' paraproduct with all constants 1 "
+        "explains.",
+        "the softmax hardly changes what the head looks at",
+        "the softmax makes the head what it is",
+    ),
+    "exact": ScoreWords(
+        "softmax-explained",
+        "Softmax explained",
+        "How much of the softmax the corrected paraproduct with marginals explains; 1 is all, 0 no better "
+        "than a uniform head.",
+        "the paraproduct describes the softmax",
+        "the softmax is too steep for the paraproduct",
+        True,
+    ),
+    "linear": ScoreWords(
+        "softmax-linear",
+        "Softmax explained by the logits",
+        "How much of the softmax the best affine function of the row-centred logits explains, without "
+        "any tree.",
+        "nearly linear",
+        "far from linear",
+    ),
+    "gap": ScoreWords(
+        "softmax-gap",
+        "What the constants carry",
+        "Softmax explained less softmax invariance.",
+        "the constants of the paraproduct matter",
+        "the constants could as well be 1",
+    ),
+}
+_DEVIATION = ScoreWords(
+    "logit-deviation",
+    "Spread of the logits",
+    "Standard deviation of the valid logits about the means of their rows.",
+    "a sharp head",
+    "a nearly uniform head",
+)
+_HOLDER = ScoreWords(
+    "holder-exponent",
+    "Hölder exponent",
+    "Mixed Hölder exponent of the logits on the head's own trees.",
+    "smooth on its trees",
+    "rough; noise reads about minus one half",
+)
+_HOLDER_GAIN = ScoreWords(
+    "holder-gain",
+    "Hölder exponent gained by organising",
+    "The exponent on the head's own trees less that in the order of the input.",
+    "organising makes the head smoother",
+    "the order of the input was as good",
+)
+
+
+def measured(run: Run, name: str, stream: str, batch: int | None = None) -> Iterator[tuple[int, Any]]:
+    """Batches with a result of the logits called `name`, and the result; damaged ones are told and left out.
+
+    Parameters
+    ----------
+    run : Run
+    name : str
+    stream : str
+    batch : int, optional
+        The only one to look at; all if not given.
+    """
+    if "logits" not in run.contents:
+        return
+    for index in run.batches if batch is None else (batch,):
+        kept = run.kept_result(name, batch=index, content="logits", stream=stream)
+        if kept.state == "damaged":
+            warnings.warn(
+                f"results kept in a run must be whole; {damaged_name(name, index)} is damaged and left out. "
+                f"Make it again with haarbor invariance RUN --batch {index}.",
+                ResultWarning,
+                stacklevel=2,
+            )
+        elif kept.state == "whole":
+            yield index, kept.value
+
+
+def softmax_scores(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
+    """Scores of ``softmax-invariance``: of a batch, or means over those that have it."""
+    each = _results(run, "softmax-invariance", batch, chosen)
+    if not each:
+        return []
+    found = [words.score(_mean([one.figures[name] for one in each])) for name, words in _FIGURES.items()]
+    return [*found, _DEVIATION.score(_mean([one.logit_deviation for one in each]))]
+
+
+def regularity_scores(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
+    """Scores of ``holder-exponents``: of a batch, or means over those that have it."""
+    each = _results(run, "holder-exponents", batch, chosen)
+    if not each:
+        return []
+    return [
+        _HOLDER.score(_mean([one.organised for one in each])),
+        _HOLDER_GAIN.score(_mean([one.gain for one in each])),
+    ]
+
+
+def _results(run: Run, name: str, batch: int | None, chosen: Mapping[str, Any]) -> list[Any]:
+    return [found for _, found in measured(run, name, chosen["stream"], batch)]
+
+
+def _mean(columns: list[FloatArray]) -> FloatArray:
+    """Mean of the batches that have a figure; NaN where none has."""
+    table: FloatArray = np.stack([np.asarray(column, dtype=np.float64) for column in columns])
+    known = np.isfinite(table)
+    counts = known.sum(axis=0)
+    sums = np.where(known, table, 0.0).sum(axis=0)
+    means: FloatArray = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    return means

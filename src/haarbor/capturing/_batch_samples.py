@@ -1,0 +1,155 @@
+"""Single samples out of what a user has: samples, tensors, dictionaries, pairs, loaders of them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from haarbor.capturing._forward_inputs import ForwardInputs
+from haarbor.capturing.inputs import Sample, Samples
+from haarbor.errors import CaptureError
+
+__all__ = ["BatchSamples"]
+
+
+class BatchSamples:
+    """Samples of batches of any size, one after another; those that a run has already are not made.
+
+    Parameters
+    ----------
+    batches : iterable, or a single batch
+        Of samples, or of what `ForwardInputs` understands.
+    model : torch.nn.Module
+        Its forward says how many inputs it takes and what they are called.
+
+    Raises
+    ------
+    CaptureError
+        If there is nothing to go through.
+    """
+
+    def __init__(self, batches: Any, model: torch.nn.Module) -> None:
+        if isinstance(batches, torch.Tensor | np.ndarray | Mapping | Sample):
+            batches = [batches]
+        elif (
+            not isinstance(batches, Iterable)
+            and hasattr(batches, "__getitem__")
+            and hasattr(batches, "__len__")
+        ):
+            # Data sets of PyTorch can be indexed, and do not say when they end.
+            batches = map(batches.__getitem__, range(len(batches)))
+        if isinstance(batches, str | bytes) or not isinstance(batches, Iterable):
+            raise CaptureError(
+                "batches must be tensors, dictionaries of model inputs, or a loader of them; found "
+                f"{batches!r:.60}. Read files with the functions of haarbor.capturing.inputs, such as "
+                "text_samples."
+            )
+        self._batches: Any = batches
+        self._inputs = ForwardInputs(model)
+        self._first: _Split | None = None
+
+    @property
+    def n_samples(self) -> int | None:
+        """Number of samples; None where it is known only at the end."""
+        batches = self._batches
+        if isinstance(batches, Samples):
+            return len(batches)
+        if isinstance(batches, list | tuple):
+            return sum(len(self._split(batch)) for batch in batches)
+        if isinstance(batches, Sequence) and len(batches) and isinstance(batches[0], Sample):
+            return len(batches)
+        return None
+
+    @property
+    def content_digest(self) -> str:
+        """SHA-256 of what they are made of, where that is known before they are; else ""."""
+        return self._batches.content_digest if isinstance(self._batches, Samples) else ""
+
+    def missing(self, complete: Container[int]) -> Iterator[tuple[int, Sample]]:
+        """Samples that are not complete, each with its place among all.
+
+        Parameters
+        ----------
+        complete : container of int
+            Places whose samples are not made.
+
+        Yields
+        ------
+        (int, Sample)
+
+        Raises
+        ------
+        CaptureError
+            If a batch cannot be understood.
+        """
+        if isinstance(self._batches, Samples):
+            yield from (
+                (index, self._batches[index]) for index in range(len(self._batches)) if index not in complete
+            )
+            return
+        index = 0
+        for batch in self._batches:
+            split = self._split(batch)
+            for row in range(len(split)):
+                if self._first is None:
+                    self._first = split
+                if index not in complete:
+                    yield index, split.sample(row)
+                index += 1
+
+    def first(self) -> Sample:
+        """First sample of all; where batches come one by one, after `missing` has met it.
+
+        Raises
+        ------
+        CaptureError
+            If there is none.
+        """
+        if isinstance(self._batches, Samples) and len(self._batches):
+            return self._batches[0]
+        if self._first is None:
+            raise CaptureError("there must be at least one batch to capture; found none. Check the data.")
+        return self._first.sample(0)
+
+    def require_lasting_order(self) -> None:
+        """Refuse a loader that gives its batches in another order every time.
+
+        Raises
+        ------
+        CaptureError
+            If it shuffles.
+        """
+        if isinstance(getattr(self._batches, "sampler", None), torch.utils.data.RandomSampler):
+            raise CaptureError(
+                "a run is continued with the batches it was begun with; this DataLoader shuffles them. "
+                "Make it with shuffle=False, or choose another place for a new run."
+            )
+
+    def take_output(self, index: int, output: Any) -> None:
+        """Hand what the model gave for a sample to samples that go on from there."""
+        if isinstance(self._batches, Samples):
+            self._batches.take_output(index, output)
+
+    def _split(self, batch: Any) -> _Split:
+        return _Split(batch if isinstance(batch, Sample) else self._inputs.tensors(batch))
+
+
+class _Split:
+    """A batch whose rows become samples when they are asked for."""
+
+    def __init__(self, batch: Sample | dict[str, torch.Tensor]) -> None:
+        self._batch = batch
+
+    def __len__(self) -> int:
+        return 1 if isinstance(self._batch, Sample) else int(next(iter(self._batch.values())).shape[0])
+
+    def sample(self, row: int) -> Sample:
+        if isinstance(self._batch, Sample):
+            return self._batch
+        single = {name: value[row : row + 1] for name, value in self._batch.items()}
+        padding = single.get("attention_mask")
+        valid = None if padding is None or padding.dim() != 2 else padding[0].bool().cpu().numpy()
+        return Sample(inputs=single, labels=(), valid=valid)

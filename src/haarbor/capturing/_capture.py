@@ -1,0 +1,292 @@
+"""Attention of a model on some batches, streamed into a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from itertools import chain
+from typing import Any, Literal
+
+import torch
+
+from haarbor.capturing._attention_call import OnCall
+from haarbor.capturing._batch_samples import BatchSamples
+from haarbor.capturing._continued_run import CONTENT, WEIGHTS, begun_run, continued_plan
+from haarbor.capturing._deferred_interruption import deferred_interruption
+from haarbor.capturing._huggingface import Mode, recorded_attention
+from haarbor.capturing._model_identity import config_digest, library_versions, model_name
+from haarbor.capturing._sample_recorder import ObservedLayers, SampleRecorder
+from haarbor.capturing._torch_modules import recorded_modules
+from haarbor.capturing._weights_digest import weights_digest
+from haarbor.capturing.inputs import Sample
+from haarbor.errors import CaptureError, HaarborError, SettingError
+from haarbor.store import Run, RunPlan, StreamPlan, create_run, open_run
+
+__all__ = ["capture"]
+
+Progress = Callable[[int, int | None], None]
+
+
+def capture(
+    model: torch.nn.Module,
+    batches: Iterable[Any],
+    location: str | os.PathLike[str],
+    *,
+    content: Sequence[Literal["probabilities", "logits"]] = ("probabilities",),
+    mode: Mode = "faithful",
+    dtype: Literal["float16", "float32"] = "float32",
+    name: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    on_progress: Progress | None = None,
+    on_plan: Callable[[RunPlan], None] | None = None,
+) -> Run:
+    """Record the attention of a model into a run store, one sample after another.
+
+    The model computes what it would have computed; memory beyond its own holds one layer's
+    attention. A call that was interrupted goes on where it stopped when it is made again.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        In eval mode. A Hugging Face model whose attention goes through the attention interface, or
+        any model built on ``nn.MultiheadAttention`` or ``scaled_dot_product_attention``.
+    batches : iterable
+        Samples, or dictionaries of model inputs, or tensors for the first argument of the model, or
+        pairs of inputs and labels, as a ``DataLoader`` gives them, whose labels are left out; with a
+        batch axis of any size. Every element along it becomes a batch of the run: what the paper
+        calls a batch is one collection of tokens. Where they can be indexed, as those of
+        :mod:`haarbor.capturing.inputs` can, a capture that goes on makes only those it has not yet.
+    location : str or path
+        Folder of the store, or a URL that zarr takes.
+    content : sequence of {"probabilities", "logits"}
+        Logits are scaled scores with any position bias, before the mask.
+    mode : {"faithful", "transparent"}, default "faithful"
+        For Hugging Face models: run with their eager attention and record what it computes, or run
+        with SDPA, bit for bit, and compute the same beside it.
+    dtype : {"float16", "float32"}, default "float32"
+        How numbers are stored.
+    name : str, optional
+        Name of the model in the store.
+    settings : mapping, optional
+        JSON values to keep with the run, such as a seed or a description of the data.
+    on_progress : function of (samples done, samples in all or None), optional
+    on_plan : function of RunPlan, optional
+        Told what the run will hold, and how large it will be, before anything is written.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    CaptureError
+        If the model's attention cannot be recorded; the message names the layer.
+    StoreError
+        If the store cannot be written, or holds another run.
+    """
+    _require_options(model, content, mode, dtype, name, settings, on_progress, on_plan)
+    begun = begun_run(location)
+    samples = BatchSamples(batches, model)
+    complete = frozenset() if begun is None else frozenset(begun.batches)
+    if complete:
+        samples.require_lasting_order()
+    missing = samples.missing(complete)
+    # One sample is run before anything is written: one that is to be recorded, if there is any left.
+    trial = next(missing, None)
+    sample = samples.first() if trial is None else trial[1]
+    observed = _observed_layers(model, sample, mode)
+    weights, content_digest = weights_digest(model), samples.content_digest
+    plan = RunPlan(
+        model=name or model_name(model),
+        config_digest=config_digest(model, weights),
+        contents=tuple(content),
+        dtype=dtype,
+        streams=_stream_plans(observed),
+        n_batches=samples.n_samples,
+        labels=_label_kind(sample),
+        settings={
+            "mode": mode if _is_huggingface(model) else "hooks",
+            **dict(settings or {}),
+            WEIGHTS: weights,
+            **({CONTENT: content_digest} if content_digest else {}),
+        },
+        library_versions=library_versions(),
+    )
+    if on_plan is not None:
+        on_plan(plan)
+    if begun is not None:
+        plan = continued_plan(begun.plan, plan, begun.location)
+    with create_run(location, plan) as writer:
+        done = frozenset(writer.complete_batches)
+        for index, sample in chain(() if trial is None else (trial,), missing):
+            # Another process may have gone on with the run before this one got to write.
+            if index in done:
+                continue
+            with ExitStack() as end, writer.batch(index) as batch:
+                recorder = SampleRecorder(model, plan.contents, sample, batch.write_layer)
+                with _recording(model, mode, recorder.record):
+                    output = _forward(model, sample)
+                for stream in plan.streams:
+                    batch.write_mask(stream.name, recorder.masks[stream.name])
+                    if plan.labels != "none":
+                        batch.write_labels(stream.name, *_stream_labels(stream, sample))
+                if sample.picture is not None:
+                    batch.write_picture(sample.picture)
+                # A batch is either complete or absent: it is not interrupted while it becomes complete.
+                end.enter_context(deferred_interruption())
+            samples.take_output(index, output)
+            if on_progress is not None:
+                on_progress(index + 1, plan.n_batches)
+    return open_run(location)
+
+
+def _require_options(
+    model: Any, content: Any, mode: Any, dtype: Any, name: Any, settings: Any, *functions: Any
+) -> None:
+    if not isinstance(model, torch.nn.Module):
+        inner = isinstance(getattr(model, "model", None), torch.nn.Module)
+        raise CaptureError(
+            f"the model must be a torch.nn.Module; found {type(model).__name__}. "
+            + ("Pass its .model." if inner else "Load one with haarbor.capturing.load_model(name).model.")
+        )
+    if model.training:
+        raise CaptureError("the model must be in eval mode, or dropout is recorded. Call model.eval() first.")
+    if (
+        isinstance(content, str)
+        or not isinstance(content, Sequence)
+        or not content
+        or any(part not in ("probabilities", "logits") for part in content)
+    ):
+        raise SettingError(
+            "content must be a sequence of 'probabilities' and 'logits'; "
+            f"found {content!r:.60}. Write content=('probabilities',) or content=('probabilities', 'logits')."
+        )
+    for what, value, offered in (
+        ("mode", mode, ("faithful", "transparent")),
+        ("dtype", dtype, ("float16", "float32")),
+    ):
+        if not isinstance(value, str) or value not in offered:
+            raise SettingError(
+                f"{what} must be {' or '.join(map(repr, offered))}; found {value!r:.60}. Write one of them, "
+                "as text."
+            )
+    if name is not None and not isinstance(name, str):
+        raise SettingError(
+            f"name must be the model's name, as text; found {name!r:.60}. Leave it out to name the model by "
+            "where it came from."
+        )
+    if settings is not None and not isinstance(settings, Mapping):
+        raise SettingError(
+            f"settings must be a mapping of names to JSON values; found {settings!r:.60}."
+            " Pass a dict, or leave it out."
+        )
+    for function in functions:
+        if function is not None and not callable(function):
+            raise SettingError(
+                f"on_progress and on_plan must be functions; found {function!r:.60}."
+                " Pass functions, or leave them out."
+            )
+
+
+def _forward(model: torch.nn.Module, sample: Sample) -> Any:
+    weights: list[torch.Tensor] = [weight for weight in model.parameters() if not weight.is_meta]
+    device = weights[0].device if weights else torch.device("cpu")
+    dtype = next((weight.dtype for weight in model.parameters() if weight.is_floating_point()), torch.float32)
+    inputs = sample.inputs_on(device, dtype)
+    options = _no_cache(model) if _is_huggingface(model) else {}
+    try:
+        with torch.no_grad():
+            if "" in inputs:
+                return model(inputs[""], **options)
+            return model(**inputs, **options)
+    except HaarborError:
+        raise
+    # A model fails on inputs of another kind, or for want of memory, in whichever line meets them first.
+    except Exception as error:
+        shapes = ", ".join(f"{name or 'inputs'} {tuple(value.shape)}" for name, value in inputs.items())
+        reason = " ".join(str(error).split())[:200].rstrip(". ") or "no reason given"
+        short = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in reason
+        raise CaptureError(
+            f"the model must run on its inputs; {type(model).__name__} fails on {shapes} with "
+            f"{type(error).__name__}: {reason}. "
+            + ("Take fewer tokens, or another device." if short else "Check what its forward takes.")
+        ) from error
+
+
+def _no_cache(model: torch.nn.Module) -> dict[str, Any]:
+    config: Any = getattr(model, "config", None)
+    return {"use_cache": False} if getattr(config, "use_cache", None) is not None else {}
+
+
+def _is_huggingface(model: torch.nn.Module) -> bool:
+    return any(cls.__module__.startswith("transformers.") for cls in type(model).__mro__)
+
+
+def _recording(model: torch.nn.Module, mode: Mode, on_call: OnCall) -> AbstractContextManager[None]:
+    if _is_huggingface(model):
+        return recorded_attention(model, mode, on_call)
+    return recorded_modules(model, on_call)
+
+
+def _observed_layers(model: torch.nn.Module, sample: Sample, mode: Mode) -> ObservedLayers:
+    observed = ObservedLayers(model)
+    with _recording(model, mode, observed.observe):
+        _forward(model, sample)
+    if observed.n_layers:
+        return observed
+    layer = next(
+        (name for name, module in model.named_modules() if "attention" in type(module).__name__.lower()),
+        None,
+    )
+    where = f"layer {layer} never calls" if layer else "no layer calls"
+    means = (
+        "the attention interface of transformers; this model computes its attention by itself"
+        if _is_huggingface(model)
+        else "nn.MultiheadAttention or scaled_dot_product_attention"
+    )
+    raise CaptureError(
+        f"the attention of {type(model).__name__} cannot be recorded: {where} {means}. {_way_out(model)}"
+    )
+
+
+def _way_out(model: torch.nn.Module) -> str:
+    if _is_huggingface(model):
+        return (
+            "Run it with output_attentions=True, and give the arrays to haarbor.store.import_arrays("
+            "torch.stack(output.attentions), location, axes=('layer', 'batch', 'head', 'query', 'key'))."
+        )
+    return (
+        "Where it multiplies queries by keys, as with torch.einsum, write two lines instead: q, k, v = "
+        "(x.transpose(1, 2) for x in (q, k, v)), if they are (batch, token, head, width), and mixed = "
+        "torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask). Or give weights that "
+        "you computed to haarbor.store.import_arrays(weights, location, axes=('head', 'query', 'key'))."
+    )
+
+
+def _stream_plans(observed: ObservedLayers) -> tuple[StreamPlan, ...]:
+    plans = []
+    for stream, (n_heads, n_queries, n_keys) in observed.shapes.items():
+        group = observed.head_groups[stream]
+        groups = tuple(head // group for head in range(n_heads)) if group > 1 else None
+        plans.append(
+            StreamPlan(name=stream, n_layers=observed.n_layers[stream], n_heads=n_heads,
+                       n_queries=n_queries, n_keys=n_keys, head_groups=groups)
+        )  # fmt: skip
+    return tuple(plans)
+
+
+def _label_kind(sample: Sample) -> Literal["tokens", "patches", "none"]:
+    if not sample.labels:
+        return "none"
+    seen = "pixel_values" in sample.inputs or sample.picture is not None
+    return "patches" if seen else "tokens"
+
+
+def _stream_labels(stream: StreamPlan, sample: Sample) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Labels of the queries and keys of a stream; positions where the sample names none."""
+    own = sample.decoder_labels if stream.name in ("decoder", "cross") else sample.labels
+    seen = sample.decoder_labels if stream.name == "decoder" else sample.key_labels or sample.labels
+    queries = own if len(own) == stream.n_queries else tuple(map(str, range(stream.n_queries)))
+    keys = seen if len(seen) == stream.n_keys else tuple(map(str, range(stream.n_keys)))
+    return queries, keys

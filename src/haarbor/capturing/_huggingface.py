@@ -1,0 +1,151 @@
+"""Hugging Face models: one attention function for all of them, which records and changes nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+
+from haarbor.capturing._attention_call import AttentionCall, OnCall
+from haarbor.errors import CaptureError
+
+__all__ = ["Mode", "recorded_attention"]
+
+Mode = Literal["faithful", "transparent"]
+
+_NAME = "haarbor"
+
+
+@contextmanager
+def recorded_attention(model: torch.nn.Module, mode: Mode, on_call: OnCall) -> Iterator[None]:
+    """Report every attention call of a Hugging Face model while the block runs.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+    mode : {"faithful", "transparent"}
+        Whether the model computes its attention with its own eager function, or with SDPA.
+    on_call : OnCall
+        Called in the order in which the layers run.
+
+    Raises
+    ------
+    CaptureError
+        If the model cannot run in this mode.
+
+    Notes
+    -----
+    The attention function is looked up by name in the model's configuration, so that nothing of the
+    model is patched; the names are restored even after an exception.
+    """
+    from transformers import AttentionInterface
+    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    names = {id(module): name for name, module in model.named_modules()}
+
+    def attention(
+        module: torch.nn.Module,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attention_mask: torch.Tensor | None,
+        **options: Any,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        call = _attention_call(module, query, key, attention_mask, options, mode)
+        name = names.get(id(module), type(module).__name__)
+        if mode == "transparent":
+            _require_sdpa_complete(name, call)
+            output = ALL_ATTENTION_FUNCTIONS["sdpa"](module, query, key, value, attention_mask, **options)
+        else:
+            output = _eager_function(module)(module, query, key, value, attention_mask, **options)
+        on_call(name, module, call, output[1])
+        return output  # type: ignore[no-any-return]
+
+    own = "sdpa" if mode == "transparent" else "eager"
+    # Names are global to transformers: one for each capture under way, so that two do not meet.
+    name = f"{_NAME}_{mode}_{id(attention)}"
+    AttentionInterface.register(name, attention)
+    AttentionMaskInterface.register(name, ALL_MASK_ATTENTION_FUNCTIONS[own])
+    before: list[tuple[Any, Any]] = []
+    try:
+        for config in _configurations(model):
+            before.append((config, config._attn_implementation_internal))
+            config._attn_implementation_internal = name
+        yield
+    finally:
+        for config, implementation in before:
+            config._attn_implementation_internal = implementation
+        AttentionInterface._global_mapping.pop(name, None)
+        AttentionMaskInterface._global_mapping.pop(name, None)
+
+
+def _require_sdpa_complete(name: str, call: AttentionCall) -> None:
+    left_out = "attention sinks" if call.sinks is not None else "soft-capping"
+    if call.sinks is not None or call.softcap is not None:
+        raise CaptureError(
+            f"layer {name} uses {left_out}, which SDPA leaves out: with mode='transparent' the model "
+            "would not be itself. Capture with mode='faithful'."
+        )
+
+
+def _configurations(model: torch.nn.Module) -> list[Any]:
+    """Every distinct configuration in the model that names an attention function."""
+    found: dict[int, Any] = {}
+    for module in model.modules():
+        waiting = [getattr(module, "config", None)]
+        while waiting:
+            config = waiting.pop()
+            if config is None or id(config) in found or not hasattr(config, "_attn_implementation_internal"):
+                continue
+            found[id(config)] = config
+            waiting += [getattr(config, name, None) for name in getattr(config, "sub_configs", {})]
+    return list(found.values())
+
+
+def _eager_function(module: torch.nn.Module) -> Callable[..., Any]:
+    """The eager attention the model's own file defines or imports."""
+    for cls in type(module).__mro__:
+        function = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
+        if function is not None:
+            return function  # type: ignore[no-any-return]
+    raise CaptureError(
+        f"{type(module).__name__} has no eager attention to be faithful to; capture with mode='transparent'."
+    )
+
+
+def _attention_call(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    mask: torch.Tensor | None,
+    options: dict[str, Any],
+    mode: Mode,
+) -> AttentionCall:
+    scaling = options.get("scaling")
+    if scaling is None:
+        scaling = getattr(module, "scaling", None)
+    if scaling is None:
+        scaling = query.shape[-1] ** -0.5
+    sinks = options.get("s_aux")
+    if sinks is None:
+        sinks = getattr(module, "sinks", None)
+    causal = options.get("is_causal")
+    if causal is None:
+        causal = getattr(module, "is_causal", True)
+    n_queries, n_keys = query.shape[2], key.shape[2]
+    if mode == "transparent" and mask is None and causal and n_queries > 1:
+        # SDPA was going to mask by itself; its causal mask is aligned at the upper left.
+        mask = torch.ones(n_queries, n_keys, dtype=torch.bool, device=query.device).tril()[None, None]
+    return AttentionCall(
+        query=query,
+        key=key,
+        scaling=float(scaling),
+        bias=options.get("position_bias"),
+        mask=mask,
+        softcap=options.get("softcap"),
+        sinks=sinks,
+    )

@@ -1,0 +1,46 @@
+"""The commands, as typer knows them."""
+
+from __future__ import annotations
+
+import typer
+
+from haarbor.cli._capture import capture
+from haarbor.cli._demo import demo
+from haarbor.cli._figures import figures
+from haarbor.cli._info import info
+from haarbor.cli._invariance import invariance
+from haarbor.cli._once_only import OnceOnly
+from haarbor.cli._organize import organize
+from haarbor.cli._prune import prune
+from haarbor.cli._report import report
+from haarbor.version import __version__
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="haarbor",
+    help="Trees on the queries, keys and heads of a transformer's attention: organise, score, draw.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"haarbor {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Trees on the queries, keys and heads of a transformer's attention: organise, score, draw."""
+
+
+for command in (demo, capture, organize, figures, invariance, report, prune, info):
+    app.command(cls=OnceOnly)(command)

@@ -1,0 +1,61 @@
+"""What a run was begun with, in the words of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from haarbor.errors import StoreError
+from haarbor.store import RunPlan
+
+__all__ = ["CAPTURE_WORDS", "require_same_flags"]
+
+CAPTURE_WORDS: Mapping[str, str] = {
+    "model": "the model {}",
+    "configuration": "the configuration {}",
+    "heads": "attention of {}",
+    "tokens": "--tokens {}",
+    "keys": "{} keys a batch",
+    "batches": "--batches {}",
+    "dtype": "--dtype {}",
+    "labels": "--data with labels of {}",
+    "data": "--data that is {!r}",
+    "data_content": "--data whose content is {!s:.19}",
+    "mode": "--mode {}",
+    "seed": "--seed {}",
+    "model_dtype": "weights of {}",
+    "place": "another --out",
+}
+"""How the command line calls what `haarbor.capturing._continued_run` compares."""
+
+
+def require_same_flags(there: RunPlan, here: RunPlan, out: str) -> None:
+    """Refuse to go on with a run whose flags differ, where a plan shows more than one trace of a flag.
+
+    Parameters
+    ----------
+    there, here : RunPlan
+        Of the run, and of what is to be captured now.
+    out : str
+        As given on the command line.
+
+    Raises
+    ------
+    StoreError
+    """
+    if there.model != here.model or there.config_digest != here.config_digest:
+        return
+    for flag in ("logits", "memory", "lines"):
+        was, now = _flag(there, flag), _flag(here, flag)
+        if was != now:
+            words = {True: f"--{flag}", False: f"--no-{flag}"}
+            raise StoreError(
+                f"a run is continued as it was begun; {out} was begun with {words[was]}, and this is with "
+                f"{words[now]}. Use the same, or choose another --out."
+            )
+
+
+def _flag(plan: RunPlan, flag: str) -> bool:
+    if flag == "logits":
+        return "logits" in plan.contents
+    traces = {"memory": "tokens before it in memory", "lines": "one document a line"}
+    return traces[flag] in str(plan.settings.get("data", ""))

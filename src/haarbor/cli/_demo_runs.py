@@ -1,0 +1,78 @@
+"""Attention of an embedded network on the sample that comes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from haarbor.cli._capture_command import capture_command
+from haarbor.cli._libraries import require_library
+from haarbor.store import Run
+
+__all__ = ["embedded_run"]
+
+
+def embedded_run(
+    name: str,
+    location: Path,
+    *,
+    n_batches: int,
+    n_tokens: int,
+    on_progress: Callable[[str, int, int], None],
+) -> Run:
+    """Run of an embedded network: probabilities and logits of every head.
+
+    Parameters
+    ----------
+    name : {"transformer-xl", "vision-transformer"}
+    location : Path
+        Of the run; one that is complete is taken as it is.
+    n_batches, n_tokens : int
+    on_progress : function of (what is done, batches done, batches in all)
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    SettingError
+        If PyTorch or transformers are not installed.
+    """
+    # Importing torch and transformers takes seconds: something must be seen to happen.
+    on_progress("loading", 0, 1)
+    for library in ("torch", "transformers"):
+        require_library(library, user="the demo runs two networks and", extra="models")
+    from haarbor.capturing import capture, load_model
+    from haarbor.capturing.inputs import named_samples
+
+    loaded = load_model(f"zoo:{name}")
+    takes: Any = loaded.takes
+    samples = named_samples(
+        "zoo", takes=takes, tokenizer=loaded.tokenizer, n_tokens=n_tokens, n_samples=n_batches
+    )
+
+    on_progress("loading", 1, 1)
+
+    def advance(done: int, total: int | None) -> None:
+        on_progress("capturing", done, total or n_batches)
+
+    return capture(
+        loaded.model,
+        samples,
+        location,
+        content=("probabilities", "logits"),
+        dtype="float16",
+        name=loaded.name,
+        settings={
+            "data": samples.description,
+            "command": capture_command(
+                loaded.name,
+                "zoo",
+                str(location),
+                {"--tokens": n_tokens, "--batches": n_batches, "--logits": True},
+            ),
+        },
+        on_progress=advance,
+    )

@@ -1,0 +1,63 @@
+"""Progress bars on stderr, so that stdout stays clean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from haarbor.cli._terminal import terminal
+from haarbor.printable import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["shown_progress", "shown_steps"]
+
+
+@contextmanager
+def shown_progress(title: str, total: int | None) -> Iterator[Callable[[int, int | None], None]]:
+    """Bar with time gone and time left while the block runs; gives the function that moves it."""
+    with _bars() as bars:
+        task = bars.add_task(printable(title), total=total)
+
+        def advance(done: int, in_all: int | None) -> None:
+            bars.update(task, completed=done, total=in_all)
+
+        yield advance
+
+
+@contextmanager
+def shown_steps() -> Iterator[Callable[[str, int, int], None]]:
+    """One bar for each kind of work, from when it is first told of; gives the function that tells."""
+    with _bars() as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(what: str, done: int, in_all: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(printable(what), total=in_all)
+            bars.update(tasks[what], completed=done, total=in_all)
+
+        yield advance
+
+
+def _bars() -> Progress:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        # Names of models are not markup.
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=terminal(stderr=True))

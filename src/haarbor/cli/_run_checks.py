@@ -1,0 +1,80 @@
+"""What a command needs of a run, looked at before the work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from haarbor.cli._output_place import require_open_folder
+from haarbor.errors import DataError, SettingError
+from haarbor.store import Run
+
+__all__ = ["require_batch", "require_batches", "require_heads", "require_parts", "require_writable"]
+
+
+def require_batches(run: Run) -> None:
+    """Raise unless a batch is complete."""
+    if not run.batches:
+        raise DataError(
+            f"the run must have at least one complete batch; {run.location} has none. Capture it again."
+        )
+
+
+def require_batch(run: Run, batch: int) -> None:
+    """Raise unless this batch is complete."""
+    there = run.batches
+    if batch not in there:
+        shown = ", ".join(map(str, there[:10])) + (", ..." if len(there) > 10 else "")
+        raise SettingError(
+            f"batch must be a complete one, {shown or 'of which there is none'}; found {batch}."
+            " Name one of these."
+        )
+
+
+def require_heads(run: Run, stream: str | None, heads: Sequence[str]) -> list[int]:
+    """Places of heads that are written layer.head; raise unless they are there, each once."""
+    sizes = run.plan.stream(stream)
+    places = []
+    for head in heads:
+        written = re.fullmatch(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})", head)
+        layer, place = (int(written[1]), int(written[2])) if written else (-1, -1)
+        if not (0 <= layer < sizes.n_layers and 0 <= place < sizes.n_heads):
+            last = f"{sizes.n_layers - 1}.{sizes.n_heads - 1}"
+            raise SettingError(
+                f"--heads must be written layer.head, from 0.0 to {last}; found {head!r}. "
+                "Put commas between them."
+            )
+        places.append(layer * sizes.n_heads + place)
+    if not places or len(set(places)) < len(places):
+        raise SettingError(
+            f"--heads must be different ones, at least one; found {', '.join(heads) or 'none'}."
+            " Write them as layer.head, with commas between them."
+        )
+    return places
+
+
+def require_parts(run: Run, content: str | None, stream: str | None) -> None:
+    """Raise unless the run holds this content and this stream, where they are given."""
+    if content is not None and content not in run.contents:
+        raise SettingError(
+            f"content must be one that the run holds, {' or '.join(run.contents)}; found {content!r}."
+            " Name one of these, or capture again with the other."
+        )
+    if stream is not None and stream not in run.streams:
+        raise SettingError(
+            f"stream must be one of {', '.join(run.streams)}; found {stream!r}. Name one of these."
+        )
+
+
+def require_writable(run: Run) -> None:
+    """Raise unless results can be kept in the run; one that is not on this machine is not looked at."""
+    if "://" in run.location:
+        return
+    try:
+        require_open_folder(Path(run.location))
+    except OSError as error:
+        raise SettingError(
+            f"results are kept in the run, which must be a folder that can be written; {run.location}: "
+            f"{error.strerror or error}. Change its permissions, or copy it to another place."
+        ) from None

@@ -1,0 +1,124 @@
+"""Who sums the absolute differences: one small interface, so that a GPU or a cluster can do it too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from haarbor.array_types import FloatArray, IntArray, real_array
+from haarbor.errors import EngineError, SettingError
+from haarbor.options import shown
+
+__all__ = ["FeatureBlock", "L1Engine", "checked_sums", "engine_named"]
+
+
+class FeatureBlock(Protocol):
+    """A block of weighted folder means, formed when it is asked for and not kept."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+
+    @property
+    def section_ends(self) -> IntArray:
+        """Columns at which the sections of the block end, increasing, the last one its width.
+
+        Engines may skip the zeros with which a row begins or ends within a section.
+        """
+
+    @property
+    def section_targets(self) -> IntArray:
+        """Which of the distance matrices each section adds to."""
+
+    def write_means(self, out: FloatArray) -> None:
+        """Write the weighted folder means into `out`, shape (n_items, width), C order."""
+
+
+@runtime_checkable
+class L1Engine(Protocol):
+    """Sums of absolute differences over blocks of features."""
+
+    @property
+    def name(self) -> str:
+        """Short name for settings and logs."""
+
+    def l1_sums(self, blocks: Sequence[FeatureBlock], n_items: int, n_targets: int) -> FloatArray:
+        """L1 distances between rows, summed over the sections of all blocks.
+
+        Parameters
+        ----------
+        blocks : sequence of FeatureBlock
+        n_items : int
+            Number of rows of every block.
+        n_targets : int
+            Number of distance matrices the sections add to.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_targets, n_items, n_items)
+            Symmetric, zero diagonal. Partial matrices are added in the order of the blocks, so
+            that the result does not depend on how many workers formed them.
+        """
+
+
+def engine_named(engine: str | L1Engine) -> L1Engine:
+    """Engine for a name, or the engine itself.
+
+    Parameters
+    ----------
+    engine : {"auto", "cpu", "gpu"} or an object with `l1_sums`
+
+    Raises
+    ------
+    EngineError
+        If the engine cannot run here.
+    SettingError
+        If there is no such engine.
+    """
+    from haarbor.engines._cpu import CpuEngine
+
+    if not isinstance(engine, str):
+        is_object = isinstance(engine, L1Engine) and not isinstance(engine, type)
+        if is_object and isinstance(engine.name, str) and callable(engine.l1_sums):
+            return engine
+        raise SettingError(
+            f"an engine object must have a name and an l1_sums method; found {type(engine).__name__}. "
+            "Pass engine='auto' or an object like haarbor.CpuEngine()."
+        )
+    if engine in ("auto", "cpu"):
+        return CpuEngine()
+    if engine == "gpu":
+        raise EngineError(
+            "engine='gpu' is not part of this version of Haarbor. Use engine='cpu', or pass an "
+            "object with an l1_sums method of your own."
+        )
+    raise SettingError(
+        f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {shown(engine)}. Pass engine='auto'."
+    )
+
+
+def checked_sums(sums: object, engine: L1Engine, n_items: int, n_targets: int) -> FloatArray:
+    """What `l1_sums` of an engine returned, after checking that it can be distances.
+
+    Raises
+    ------
+    EngineError
+        If it is of another shape, or an entry is negative or not finite.
+    """
+    expected = (n_targets, n_items, n_items)
+    name = f"what l1_sums of engine {engine.name!r} returns"
+    array = real_array(sums, name)
+    if array.shape != expected:
+        raise EngineError(
+            f"{name} must have shape {expected}, (targets, items, items); found {array.shape}. "
+            "Mend the engine."
+        )
+    usable = np.isfinite(array) & (array >= 0)
+    if not usable.all():
+        place = tuple(int(i) for i in np.argwhere(~usable)[0])
+        raise EngineError(
+            f"{name} must be finite and non-negative; found {array[place]} at {place}. Mend the engine."
+        )
+    return array.astype(np.float64, copy=False)

@@ -1,0 +1,17 @@
+"""The paper reproduced: its figures and tables for any run, drawn from one set of results."""
+
+# Figures first: where matplotlib is not installed they say so in one line.
+import haarbor.plots  # noqa: F401
+from haarbor.paper._gathered_results import paper_results
+from haarbor.paper._paper_figures import write_paper_figures
+from haarbor.paper._paper_results import PaperResults, SoftmaxExample, loaded_results
+from haarbor.paper._paper_tables import paper_tables
+
+__all__ = [
+    "PaperResults",
+    "SoftmaxExample",
+    "loaded_results",
+    "paper_results",
+    "paper_tables",
+    "write_paper_figures",
+]

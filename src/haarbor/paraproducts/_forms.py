@@ -1,0 +1,255 @@
+"""The named forms of a paraproduct, put together from pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import BoolArray, FloatArray, frozen, real_array
+from haarbor.binary_scale import excess_exponent, scaled
+from haarbor.errors import DataError, SettingError, ShapeError
+from haarbor.named_axes import boolean_array, checked_tensor, position_text
+from haarbor.options import require_choice
+from haarbor.paraproducts._folder_axis import FolderAxis
+from haarbor.paraproducts._masked_softmax_pieces import MaskedSoftmaxPieces
+from haarbor.paraproducts._nonlinearities import NonlinearityChoice, pointwise_nonlinearity
+from haarbor.paraproducts._pointwise_pieces import PointwisePieces
+from haarbor.paraproducts._regularity import RegularityGain, regularity_gain
+from haarbor.paraproducts._scale_pieces import ScalePieces, subsets
+from haarbor.paraproducts._softmax_pieces import SoftmaxPieces
+from haarbor.trees import PartitionTree, require_trees_fit
+
+__all__ = [
+    "FORMS",
+    "Form",
+    "Paraproduct",
+    "Question",
+    "paraproducts",
+    "require_finite_terms",
+    "sum_of_terms",
+]
+
+Form = Literal["paper", "paper+boundary", "corrected", "corrected+marginals"]
+FORMS: tuple[Form, ...] = get_args(Form)
+_LARGEST = 2.0**300
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Paraproduct:
+    """A nonlinearity of a function on trees, as an approximation and what it leaves."""
+
+    approximation: FloatArray
+    """Shape of the function, in its order; 0 where the mask is closed."""
+    residual: FloatArray
+    """The nonlinearity of the function less the approximation; 0 where the mask is closed."""
+    terms: Mapping[str, FloatArray]
+    """What the approximation is the sum of, signs included: "mean", "linear row", "boundary column", ..."""
+    scale_energy: FloatArray
+    """Energy of the mixed term of each pair of scales, shape (steps of the row tree, of the column tree)."""
+    relative_error: float
+    """Norm of the residual over that of the nonlinearity of the function; 0 where both are zero."""
+    centred_error: float
+    """Norm of the residual over that of the nonlinearity less its mean over valid entries."""
+    function: FloatArray
+    """The function decomposed, 0 where the mask is closed."""
+    mask: BoolArray
+    """True where an entry is valid."""
+    trees: tuple[PartitionTree, ...]
+    axes: tuple[str, ...]
+    nonlinearity: str
+    form: Form
+
+    @property
+    def value(self) -> FloatArray:
+        """The nonlinearity of the function."""
+        return self.approximation + self.residual
+
+    def regularity(self) -> RegularityGain:
+        """How fast Haar coefficients of the residual decay against the function's.
+
+        See :func:`haarbor.paraproducts.regularity_gain`; for two axes without a mask.
+        """
+        if len(self.axes) != 2 or not self.mask.all():
+            raise SettingError(
+                "the decay of Haar coefficients is measured on two axes without a mask; found "
+                f"{len(self.axes)} axes{'' if self.mask.all() else ' and a mask'}."
+                " Ask for it on a whole matrix."
+            )
+        magnitude = float(np.abs(self.value).max())
+        row_tree, column_tree = self.trees
+        return regularity_gain(self.function, self.residual, row_tree, column_tree, magnitude)
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(map(str, self.approximation.shape))
+        error = f"relative error {self.relative_error:.3g}"
+        return f"Paraproduct({sizes}, {self.nonlinearity}, {self.form}, {error})"
+
+
+class Question:
+    """What is to be decomposed and on which trees, checked."""
+
+    def __init__(
+        self,
+        f: npt.ArrayLike,
+        trees: tuple[PartitionTree, ...],
+        axes: tuple[str, ...],
+        nonlinearity: NonlinearityChoice,
+        mask: npt.ArrayLike | None,
+    ) -> None:
+        array = real_array(f, "the function")
+        require_trees_fit(dict(zip(axes, trees, strict=True)), axes, array.shape)
+        self.valid = None if mask is None else _checked_mask(mask, array.shape)
+        self.f = checked_tensor(array, axes, valid=self.valid).astype(np.float64)
+        if self.valid is not None:
+            self.f = np.where(self.valid, self.f, 0.0)
+        _require_moderate(self.f, axes)
+        self.trees, self.axes = trees, axes
+        self.choice = nonlinearity
+        self.name = nonlinearity if isinstance(nonlinearity, str) else "given"
+
+    def pieces(self) -> ScalePieces:
+        """Pieces from which any form can be put together."""
+        folder_axes = tuple(FolderAxis(tree) for tree in self.trees)
+        # A mask that is open everywhere is none: the closed formulas hold.
+        valid = None if self.valid is None or self.valid.all() else self.valid
+        if isinstance(self.choice, str) and self.choice == "softmax":
+            pair = (folder_axes[0], folder_axes[1])
+            return SoftmaxPieces(self.f, pair) if valid is None else MaskedSoftmaxPieces(self.f, pair, valid)
+        return PointwisePieces(self.f, folder_axes, pointwise_nonlinearity(self.choice, self.f.ndim), valid)
+
+
+def paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Paraproduct]:
+    """Some forms of a decomposition, what they share made once.
+
+    Raises
+    ------
+    SettingError
+        If a form is not offered.
+    DataError
+        If the nonlinearity is not finite at a valid entry.
+    """
+    for form in forms:
+        require_choice("form", form, FORMS)
+    # What a nonlinearity makes infinite or no number at all is looked for, and said in one line.
+    with np.errstate(all="ignore"):
+        return _paraproducts(question, forms)
+
+
+def _paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Paraproduct]:
+    pieces = question.pieces()
+    value = pieces.value()
+    if not np.isfinite(value).all():
+        place = tuple(np.argwhere(~np.isfinite(value))[0])
+        raise DataError(
+            f"the nonlinearity {question.name!r} must be finite on the function; at "
+            f"({position_text(place, question.axes)}), where the function is {question.f[place]:.6g}, it is "
+            f"{value[place]}. Scale or shift the function first."
+        )
+    mask = np.ones(value.shape, dtype=bool) if question.valid is None else question.valid
+    # Norms are compared, and none of them may vanish or overflow for being squared.
+    exponent = excess_exponent(value)
+    ordinary = scaled(value, exponent)
+    norm = float(np.linalg.norm(ordinary))
+    centred = float(np.linalg.norm((ordinary - ordinary[mask].mean())[mask]))
+    found: dict[Form, Paraproduct] = {}
+    for form in forms:
+        terms = _terms(pieces, form, question.axes)
+        approximation = sum_of_terms(terms)
+        residual = value - approximation
+        energy = pieces.linear_energy()
+        require_finite_terms({**terms, "scale energies": energy, "residual": residual}, question.name)
+        error = float(np.linalg.norm(scaled(residual, exponent)))
+        found[form] = Paraproduct(
+            approximation=frozen(approximation),
+            residual=frozen(residual),
+            terms={name: frozen(np.array(term)) for name, term in terms.items()},
+            scale_energy=frozen(energy.copy()),
+            relative_error=_ratio(error, norm),
+            centred_error=_ratio(error, centred),
+            function=frozen(question.f.copy()),
+            mask=frozen(mask.copy()),
+            trees=question.trees,
+            axes=question.axes,
+            nonlinearity=question.name,
+            form=form,
+        )
+    return found
+
+
+def require_finite_terms(terms: Mapping[str, FloatArray], nonlinearity: str) -> None:
+    """Raise if a nonlinearity or a derivative of it was infinite, or no number, at some mean."""
+    for name, term in terms.items():
+        if not np.isfinite(term).all():
+            raise DataError(
+                f"every term of a paraproduct must be finite; {name!r} is not, because {nonlinearity!r} or a "
+                "derivative of it is not finite on the means of the function, or overflows when squared. "
+                "Scale or shift the function first."
+            )
+
+
+def sum_of_terms(terms: Mapping[str, FloatArray]) -> FloatArray:
+    """Sum of arrays of one shape."""
+    total: FloatArray = np.zeros(next(iter(terms.values())).shape)
+    for term in terms.values():
+        total += term
+    return total
+
+
+def _terms(pieces: ScalePieces, form: Form, axes: tuple[str, ...]) -> dict[str, FloatArray]:
+    """Terms of a form, signs included."""
+    everything = tuple(range(pieces.n_axes))
+
+    def named(kind: str, chosen: tuple[int, ...]) -> str:
+        return f"{kind} {' x '.join(axes[place] for place in chosen)}"
+
+    terms: dict[str, FloatArray] = {}
+    if form != "paper":
+        terms["mean"] = pieces.mean()
+    if form in ("paper", "paper+boundary"):
+        if form == "paper+boundary":
+            for chosen in subsets(everything, proper=True):
+                terms[named("boundary", chosen)] = pieces.boundary(chosen)
+        terms[named("linear", everything)] = pieces.linear(everything)
+        return terms
+    for chosen in subsets(everything):
+        sign = -1.0 if len(chosen) % 2 == 0 else 1.0
+        terms[named("linear", chosen)] = sign * pieces.linear(chosen)
+    if form == "corrected+marginals":
+        for chosen in subsets(everything, proper=True):
+            terms[named("marginal", chosen)] = pieces.marginal(chosen)
+    return terms
+
+
+def _ratio(error: float, norm: float) -> float:
+    if norm > 0:
+        return error / norm
+    return 0.0 if error == 0 else float("inf")
+
+
+def _require_moderate(f: FloatArray, axes: Sequence[str]) -> None:
+    """Raise if cubes of the function, which derivatives are made of, would overflow."""
+    largest = np.unravel_index(int(np.argmax(np.abs(f))), f.shape)
+    if np.abs(f[largest]) > _LARGEST:
+        raise DataError(
+            f"a function must be below {_LARGEST:.0e} in size; it is {f[largest]:.3g} at "
+            f"({position_text(largest, axes)}). Entries that are masked in the network have no value: pass "
+            "mask=; or divide the function by a constant."
+        )
+
+
+def _checked_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
+    array = boolean_array(mask)
+    if array.shape != shape:
+        raise ShapeError(
+            f"mask must have the shape of the function, {shape}; found {array.shape}. Pass one entry each."
+        )
+    if not array.any():
+        raise DataError(
+            "mask must leave at least one valid entry; every entry is masked. If your mask is True where an "
+            "entry is hidden, pass ~mask."
+        )
+    return array

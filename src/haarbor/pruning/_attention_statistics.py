@@ -1,0 +1,133 @@
+"""What the organised attention of a sample says of each head, averaged over samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from haarbor.array_types import BoolArray, FloatArray, frozen
+from haarbor.pruning._network_heads import NetworkHeads
+from haarbor.questionnaire import organize
+from haarbor.trees import PartitionTree, halved_tree, random_tree_like
+from haarbor.wavelets import HeadEntropy, haar_transform, head_entropy
+
+__all__ = ["AttentionStatistics", "AttentionSums"]
+
+_AXES = ("query", "key", "head")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AttentionStatistics:
+    """Numbers of the heads' attention, means over the calibration samples; shape (n_heads,) each."""
+
+    entropy: FloatArray
+    """H_400: l1 norm of the 400 coarsest Haar coefficients on the trees found."""
+    normalised_entropy: FloatArray
+    """H_400 over the norm of the head's matrix."""
+    mean_removed_entropy: FloatArray
+    all_scales: FloatArray
+    """l1 norm of all Haar coefficients."""
+    fine_scales: FloatArray
+    """l1 norm of those outside the 400 coarsest."""
+    random_tree_entropy: FloatArray
+    """H_400 on random trees of the same shape: what is left of it without the geometry."""
+    no_tree_entropy: FloatArray
+    """H_400 on tokens halved in their order in the text: what is left of it without organising."""
+    attention_entropy: FloatArray
+    """Shannon entropy of a query's weights, in nats, mean over queries."""
+    output_haar_norm: FloatArray
+    """Sum over the Haar functions of the query tree of the norm of the head's coefficient vector."""
+    distances: FloatArray
+    """Earth mover's distances between heads, in units of each sample's median, shape (n_heads, n_heads)."""
+    n_samples: int
+
+    def __repr__(self) -> str:
+        return f"AttentionStatistics({self.entropy.size} heads, {self.n_samples} samples)"
+
+
+class AttentionSums:
+    """Organises one sample after another and adds up what it finds.
+
+    Parameters
+    ----------
+    sites : NetworkHeads
+    seed : int
+        Of the random trees.
+    """
+
+    def __init__(self, sites: NetworkHeads, *, seed: int = 0) -> None:
+        self._sites = sites
+        self._rng = np.random.default_rng(seed)
+        self._sums: dict[str, FloatArray] = {}
+        self._n_samples = 0
+
+    def add(
+        self,
+        tensor: FloatArray,
+        outputs: Sequence[FloatArray],
+        mask: BoolArray,
+        grams: Sequence[FloatArray],
+    ) -> None:
+        """Add a sample.
+
+        Parameters
+        ----------
+        tensor : ndarray, shape (n_queries, n_keys, n_heads)
+            Probabilities.
+        outputs : sequence of ndarray, one (n_queries, width) a layer
+            What enters the output projections.
+        mask : ndarray of bool, shape (n_queries, n_keys)
+        grams : sequence of ndarray, one (width, width) a layer
+            Inner products of the columns of the output projections.
+        """
+        org = organize(tensor, _AXES, mask=mask, content="probabilities")
+        trees = {axis: org.trees[axis] for axis in ("query", "key")}
+        random = {axis: random_tree_like(tree, self._rng) for axis, tree in trees.items()}
+        plain = {axis: halved_tree(tree.n_items) for axis, tree in trees.items()}
+        own = head_entropy(tensor, trees)
+        found = {
+            "entropy": own.raw,
+            "normalised_entropy": own.normalised,
+            "mean_removed_entropy": own.mean_removed,
+            "all_scales": own.all_scales,
+            "fine_scales": own.all_scales - own.raw,
+            "random_tree_entropy": _entropy(tensor, random).raw,
+            "no_tree_entropy": _entropy(tensor, plain).raw,
+            "attention_entropy": _shannon(tensor),
+            "output_haar_norm": self._output_norms(outputs, trees["query"], grams),
+            # The affinity is exp(-distance / median).
+            "distances": -np.log(np.maximum(org.affinities["head"], np.finfo(np.float64).tiny)),
+        }
+        for name, values in found.items():
+            self._sums[name] = self._sums.get(name, 0.0) + np.asarray(values, dtype=np.float64)
+        self._n_samples += 1
+
+    def _output_norms(
+        self, outputs: Sequence[FloatArray], tree: PartitionTree, grams: Sequence[FloatArray]
+    ) -> FloatArray:
+        norms = []
+        for site, x, gram in zip(self._sites.layers, outputs, grams, strict=True):
+            coefficients = haar_transform(x, {"query": tree}, ("query", "channel"))
+            for head in range(site.n_heads):
+                part = site.channels(head)
+                own = gram[part, part].astype(coefficients.dtype)
+                squares = ((coefficients[:, part] @ own) * coefficients[:, part]).sum(axis=1)
+                norms.append(float(np.sqrt(np.maximum(squares, 0.0)).sum()))
+        return np.array(norms)
+
+    def statistics(self) -> AttentionStatistics:
+        """Means over the samples added."""
+        means = {name: frozen(total / self._n_samples) for name, total in self._sums.items()}
+        return AttentionStatistics(**means, n_samples=self._n_samples)
+
+
+def _entropy(tensor: FloatArray, trees: Mapping[str, PartitionTree]) -> HeadEntropy:
+    return head_entropy(tensor, trees)
+
+
+def _shannon(tensor: FloatArray) -> FloatArray:
+    logs = np.log(np.maximum(tensor, np.finfo(np.float32).tiny))
+    entropies: FloatArray = -(tensor * logs).sum(axis=1).mean(axis=0)
+    return entropies

@@ -1,0 +1,150 @@
+"""What the rest of a layer cannot make up for: heads removed one after another with the least left over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from haarbor.array_types import FloatArray, IntArray
+from haarbor.errors import DataError
+from haarbor.pruning._compensation import require_ridge
+from haarbor.pruning._layer_moments import LayerMoments
+from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
+from haarbor.pruning._output_norms import require_residual
+
+__all__ = ["Elimination", "backward_elimination"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """Heads in the order in which they go."""
+
+    order: IntArray
+    """Shape (n_heads,): numbers of the heads."""
+    increases: FloatArray
+    """What is left over in addition when each of them goes, as layers are compared, shape (n_heads,)."""
+
+    @property
+    def ranks(self) -> FloatArray:
+        """Place of each head in the order, shape (n_heads,)."""
+        places = np.empty(self.order.size)
+        places[self.order] = np.arange(self.order.size)
+        return places
+
+
+class _Layer:
+    """Backward elimination within one layer, in closed form."""
+
+    def __init__(self, covariance: FloatArray, weight: FloatArray, site: LayerHeads, ridge: float) -> None:
+        self.site = site
+        width = covariance.shape[0]
+        strength = max(ridge * float(np.trace(covariance)) / width, np.finfo(np.float64).tiny)
+        self.inverse = np.linalg.inv(covariance + strength * np.eye(width))
+        self.weight = weight.copy()
+        self.kept = list(range(site.n_heads))
+        self.costs: dict[int, float] = {}
+        self.units = np.ones(site.n_heads)
+        """What the costs of each head are divided by, to be compared."""
+        self._price()
+
+    def _price(self) -> None:
+        """What each head's removal would leave over after the others are refitted."""
+        self.costs = {}
+        for head in self.kept:
+            part = self.site.channels(head)
+            lost = self.weight[:, part]
+            solved = np.linalg.solve(self.inverse[part, part], lost.T)
+            self.costs[head] = max(float(np.sum(lost.T * solved)), 0.0)
+
+    def cheapest(self) -> tuple[float, int]:
+        return min((cost / float(self.units[head]), head) for head, cost in self.costs.items())
+
+    def remove(self, head: int) -> None:
+        part = self.site.channels(head)
+        spread = np.linalg.solve(self.inverse[part, part], self.inverse[part, :])
+        self.weight -= self.weight[:, part] @ spread
+        self.inverse -= self.inverse[:, part] @ spread
+        self.kept.remove(head)
+        self._price()
+
+
+def backward_elimination(
+    moments: Sequence[LayerMoments],
+    sites: NetworkHeads,
+    *,
+    relative: bool = True,
+    responses: FloatArray | None = None,
+    ridge: float = 1e-3,
+) -> Elimination:
+    r"""Order in which heads can go when the rest of their layer is refitted after every removal.
+
+    The head goes first whose output the remaining heads of its layer can best give in its place, by
+    least squares on the calibration data: the block form of the optimal brain surgeon, with the
+    covariance of the heads' outputs for a Hessian. No gradient is needed, and one forward pass.
+
+    Parameters
+    ----------
+    moments : sequence of LayerMoments
+    sites : NetworkHeads
+    relative : bool, default True
+        Whether errors count relative to the residual stream at their token, which makes layers
+        comparable, or as they are, relative to the stream's mean energy.
+    responses : ndarray, shape (n_heads,), optional
+        Measured damage of each head's own removal, such as
+        :func:`haarbor.pruning.head_responses`. What a head leaves over is then counted in units of
+        this damage, so that its price is the damage as long as its layer is whole, and grows as the
+        heads go that could stand in for it.
+    ridge : float, default 1e-3
+        Relative to the mean variance of a channel.
+
+    Returns
+    -------
+    Elimination
+
+    Notes
+    -----
+    With :math:`P` the inverse of the (regularised) covariance of the kept channels and :math:`W` the
+    refitted projection, removing the channels :math:`h` leaves over
+    :math:`\operatorname{tr}(W_h P_{hh}^{-1} W_h^\top)`; then :math:`W \leftarrow W - W_h P_{hh}^{-1} P_{h,:}`
+    and :math:`P \leftarrow P - P_{:,h} P_{hh}^{-1} P_{h,:}`. The last head of a layer is priced at what
+    is lost without it.
+    """
+    require_ridge(ridge)
+    if responses is not None and (
+        responses.shape != (sites.n_heads,) or not (np.isfinite(responses) & (responses >= 0)).all()
+    ):
+        raise DataError(
+            f"responses must be one finite number a head, not negative, shape ({sites.n_heads},); found "
+            f"shape {responses.shape}."
+            " Pass what head_responses gave."
+        )
+    require_residual(moments)
+    starts = np.concatenate([[0], np.cumsum([site.n_heads for site in sites.layers])])
+    layers = []
+    for layer, site, start in zip(moments, sites.layers, starts[:-1], strict=True):
+        covariance = layer.relative_covariance if relative else layer.covariance
+        candidates = _Layer(covariance, layer.weight, site, ridge)
+        if responses is None:
+            candidates.units[:] = 1.0 if relative else layer.stream_energy
+        else:
+            measured = responses[start : start + site.n_heads]
+            first = np.array([candidates.costs[head] for head in range(site.n_heads)])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                candidates.units[:] = first / measured
+            # A head that leaves nothing over costs nothing in any unit.
+            candidates.units[first == 0] = 1.0
+        layers.append(candidates)
+    order, increases = [], []
+    offers = {number: layer.cheapest() for number, layer in enumerate(layers)}
+    # A layer that is emptied last of all loses its last head after every other layer has one left.
+    while offers:
+        number = min(offers, key=lambda n: (len(layers[n].kept) == 1, offers[n][0], n))
+        price, head = offers.pop(number)
+        order.append(int(starts[number]) + head)
+        increases.append(price)
+        layers[number].remove(head)
+        if layers[number].kept:
+            offers[number] = layers[number].cheapest()
+    return Elimination(np.array(order), np.array(increases))

@@ -1,0 +1,138 @@
+"""What a damage curve must be held against: other trees, other rankings, other calibration data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from haarbor.array_types import FloatArray
+from haarbor.pruning._budgets import Budget, removal_count, removal_of_count
+from haarbor.pruning._calibration_pass import CalibrationPass, Part, calibration_pass
+from haarbor.pruning._damage_curves import RANDOM, measured_without
+from haarbor.pruning._metrics import Metric, measure
+from haarbor.pruning._model_batches import ModelBatch
+from haarbor.pruning._scores import checked_names, needed_parts, pruning_scores, scores_named
+
+__all__ = ["ScoreControls", "score_controls"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreControls:
+    """A score varied in what should not matter, and in what should; always the same number of heads goes."""
+
+    name: str
+    n_removed: int
+    """Heads that went in every control."""
+    within_layer: float
+    """Damage when the same share of every layer goes, to within one head: the ranking without the depth
+    of the heads."""
+    half_calibrations: tuple[float, float]
+    """Damage when score and refit come from one half of the calibration data only."""
+    agreement: float
+    """Spearman correlation between the scores from the two halves; NaN where one half does not vary."""
+
+
+def score_controls(
+    model: torch.nn.Module,
+    found: CalibrationPass,
+    calibration: Sequence[ModelBatch],
+    evaluation: Sequence[ModelBatch],
+    scores: Collection[str],
+    *,
+    share: float,
+    metric: Metric,
+    within: Budget = "network",
+    replacement: str = "refit",
+    on_progress: Callable[[int, int | None], None] | None = None,
+) -> tuple[ScoreControls, ...]:
+    """Controls of some scores at one share of heads.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    found : CalibrationPass
+        Of all the calibration data.
+    calibration, evaluation : sequence of ModelBatch
+        At least two batches of calibration.
+    scores : collection of str
+        "random" is left out: it is a control itself.
+    share : float
+        Of the heads. All controls remove the number of heads that :func:`haarbor.pruning.removal_count`
+        gives for `share` and `within`, so that they can be compared with the damage as asked.
+    metric : Metric
+    within : {"network", "layer", "uniform"}, default "network"
+        Where the heads are chosen when only half of the calibration data is used.
+    replacement : {"refit", "zero", "mean"}, default "refit"
+    on_progress : function of (steps done, steps in all), optional
+
+    Returns
+    -------
+    tuple of ScoreControls
+
+    Notes
+    -----
+    The controls for the trees of a tree score are scores themselves: "h400-random-tree" and
+    "h400-no-tree".
+    """
+    names = [name for name in checked_names(scores) if name != RANDOM]
+    parts = needed_parts(scores_named(names))
+    halves = [_half(model, found, calibration, begin, parts, metric) for begin in (0, 1)]
+    baseline = measure(model, evaluation, metric).value
+    sign = -1.0 if metric.higher_is_better else 1.0
+
+    n_removed = removal_count(found.sites, share, within=within)
+
+    def damage(values: FloatArray, calibrated: CalibrationPass, where: Budget) -> float:
+        removed = removal_of_count(values, found.sites, n_removed, within=where)
+        result = measured_without(model, removed, calibrated, evaluation, metric, replacement)
+        return sign * (result.value - baseline)
+
+    whole = pruning_scores(found, names)
+    by_half = [pruning_scores(half, names) for half in halves]
+    controls = []
+    for done, name in enumerate(names):
+        controls.append(
+            ScoreControls(
+                name=name,
+                n_removed=n_removed,
+                within_layer=damage(whole[name], found, "layer"),
+                half_calibrations=(
+                    damage(by_half[0][name], halves[0], within),
+                    damage(by_half[1][name], halves[1], within),
+                ),
+                agreement=_spearman(by_half[0][name], by_half[1][name]),
+            )
+        )
+        if on_progress is not None:
+            on_progress(done + 1, len(names))
+    return tuple(controls)
+
+
+def _half(
+    model: torch.nn.Module,
+    found: CalibrationPass,
+    calibration: Sequence[ModelBatch],
+    begin: int,
+    parts: frozenset[Part],
+    metric: Metric,
+) -> CalibrationPass:
+    """What every other batch of the calibration data says by itself."""
+    half = calibration_pass(
+        model, calibration[begin::2], parts=parts - {"responses"}, metric=metric, sites=found.sites
+    )
+    if "responses" not in parts:
+        return half
+    # The samples were probed one by one already; to do it again would take as long again.
+    return replace(half, parts={**half.parts, "responses": found.responses.over(slice(begin, None, 2))})
+
+
+def _spearman(first: FloatArray, second: FloatArray) -> float:
+    from scipy.stats import rankdata
+
+    ranks = rankdata(first), rankdata(second)
+    if ranks[0].std() == 0 or ranks[1].std() == 0:
+        return float("nan")
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

@@ -1,0 +1,282 @@
+"""How much a network loses as more of its heads go, for several scores side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
+from haarbor.errors import SettingError
+from haarbor.pruning._ablation import spearman_brown
+from haarbor.pruning._budgets import Budget, removal_count, removal_of_count
+from haarbor.pruning._calibration_pass import CalibrationPass
+from haarbor.pruning._compensation import compensate, compensated
+from haarbor.pruning._head_gates import Replacement, checked_replacement, removed_heads
+from haarbor.pruning._metrics import Measure, Measurement, Metric, measure, metric_named
+from haarbor.pruning._model_batches import ModelBatch, model_batches
+from haarbor.pruning._network_heads import NetworkHeads
+from haarbor.pruning._scores import checked_names, pruning_scores
+
+__all__ = ["DamageCurves", "ScoreCurve", "damage_curves", "measured_without"]
+
+RANDOM = "random"
+"""Name of the score that removes heads by chance; it has several runs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ScoreCurve:
+    """Damage by one score."""
+
+    name: str
+    damage: FloatArray
+    """Shape (n_runs, n_shares, n_batches): one run, or one a seed for chance."""
+    removed: BoolArray
+    """Heads that went, shape (n_runs, n_shares, n_heads)."""
+
+    def __repr__(self) -> str:
+        return f"ScoreCurve({self.name}, {self.damage.shape[0]} runs, {self.damage.shape[1]} shares)"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DamageCurves:
+    """Damage by several scores over several shares of heads; all scores remove the same number at a share."""
+
+    shares: FloatArray
+    """Of the heads that went, shape (n_shares,): how many there are is a whole number, and a share is that
+    number over all heads, not what was asked for."""
+    curves: Mapping[str, ScoreCurve]
+    baseline: Measurement
+    metric: str
+    higher_is_better: bool
+    within: str
+    replacement: str
+    """"zero", "mean" or "refit": what was done for the removed heads."""
+    asked: tuple[tuple[float, ...], ...] = ()
+    """At each share the ones that were asked for and come to this number of heads."""
+
+    @property
+    def n_heads(self) -> int:
+        """Heads of the whole network."""
+        return int(next(iter(self.curves.values())).removed.shape[2])
+
+    @property
+    def n_removed(self) -> IntArray:
+        """Heads that went at each share, shape (n_shares,)."""
+        found: IntArray = next(iter(self.curves.values())).removed[0].sum(axis=1)
+        return found
+
+    def damage(self, name: str, batches: slice = slice(None)) -> FloatArray:
+        """Mean damage over runs and batches, shape (n_shares,)."""
+        counts = self.baseline.counts[batches]
+        weighted = self.curves[name].damage[:, :, batches] * counts
+        found: FloatArray = weighted.sum(axis=2).mean(axis=0) / counts.sum()
+        return found
+
+    def standard_error(self, name: str) -> FloatArray:
+        """Of the mean damage, from its spread over evaluation batches and runs, shape (n_shares,)."""
+        damage = self.curves[name].damage
+        n_runs, _, n_batches = damage.shape
+        over_batches = damage.mean(axis=0)
+        variance = (
+            over_batches.var(axis=1, ddof=1) / n_batches
+            if n_batches > 1
+            else np.full(len(self.shares), np.nan)
+        )
+        if n_runs > 1:
+            variance = variance + damage.mean(axis=2).var(axis=0, ddof=1) / n_runs
+        found: FloatArray = np.sqrt(variance)
+        return found
+
+    def value(self, name: str) -> FloatArray:
+        """The metric itself, shape (n_shares,)."""
+        sign = -1.0 if self.higher_is_better else 1.0
+        found: FloatArray = self.baseline.value + sign * self.damage(name)
+        return found
+
+    def place(self, share: float) -> int:
+        """Position of a share among those measured.
+
+        Parameters
+        ----------
+        share : float
+            As it was asked for, or the true one.
+
+        Raises
+        ------
+        SettingError
+            If it was not measured.
+        """
+        for place, own in enumerate(self.shares.tolist()):
+            asked = self.asked[place] if self.asked else ()
+            if any(np.isclose(known, share) for known in (own, *asked)):
+                return place
+        raise SettingError(
+            f"the share must be one of {self.shares.tolist()}; found {share}. Ask for one that was measured."
+        )
+
+    @property
+    def reliability(self) -> float:
+        """Of the damages, by their agreement on even and odd batches (Spearman-Brown).
+
+        NaN where it is not defined: for one batch, fewer than three damages, or damages that are all the
+        same or exactly opposed on the two halves.
+        """
+        if self.baseline.counts.size < 2:
+            return float("nan")
+        halves = [
+            np.concatenate([self.damage(name, part) for name in self.curves])
+            for part in (slice(0, None, 2), slice(1, None, 2))
+        ]
+        return spearman_brown(halves[0], halves[1])
+
+    def __repr__(self) -> str:
+        return f"DamageCurves({', '.join(self.curves)}; {len(self.shares)} shares, {self.metric})"
+
+
+def measured_without(
+    model: torch.nn.Module,
+    removed: BoolArray,
+    found: CalibrationPass,
+    batches: Sequence[ModelBatch],
+    metric: Metric,
+    replacement: Replacement | str,
+) -> Measurement:
+    """A metric without some heads.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    removed : ndarray of bool, shape (n_heads,)
+    found : CalibrationPass
+        For the means, or for the refit.
+    batches : sequence of ModelBatch
+    metric : Metric
+    replacement : {"zero", "mean", "refit"}
+
+    Returns
+    -------
+    Measurement
+    """
+    if replacement == "refit":
+        fits = compensate(model, found.sites, removed, None, moments=found.moments)
+        with compensated(model, found.sites, fits):
+            return measure(model, batches, metric)
+    means = found.means if checked_replacement(replacement) == "mean" else None
+    with removed_heads(model, found.sites, removed, means=means):
+        return measure(model, batches, metric)
+
+
+def damage_curves(
+    model: torch.nn.Module,
+    found: CalibrationPass,
+    evaluation: Any,
+    scores: Collection[str],
+    *,
+    shares: Sequence[float],
+    metric: str | Metric | Measure = "loss",
+    within: Budget = "network",
+    replacement: str = "refit",
+    n_seeds: int = 5,
+    on_progress: Callable[[int, int | None], None] | None = None,
+) -> DamageCurves:
+    """Damage of removing more and more heads by each of several scores.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    found : CalibrationPass
+        From data that `evaluation` does not hold.
+    evaluation : iterable
+        Batches; their spread gives the error bars.
+    scores : collection of str
+        Names of scores; "random" stands for chance.
+    shares : sequence of float
+        Of the heads, above 0. Each stands for the nearest number of heads that the network allows
+        (:func:`haarbor.pruning.removal_count`), the same for every score; a number is measured once.
+    metric : str, Metric or function, default "loss"
+    within : {"network", "layer", "uniform"}, default "network"
+        See :func:`haarbor.pruning.removal`.
+    replacement : {"refit", "zero", "mean"}, default "refit"
+        What stands in for removed heads: the rest of their layer refitted, nothing, or their mean. The
+        same for every score, so that comparisons are fair.
+    n_seeds : int, default 5
+        Runs of chance.
+    on_progress : function of (removals done, removals in all), optional
+
+    Returns
+    -------
+    DamageCurves
+
+    Raises
+    ------
+    SettingError
+        If no head would go at a share, or a score, a metric or a replacement is not offered.
+    """
+    if replacement != "refit":
+        checked_replacement(replacement)
+    if isinstance(n_seeds, bool) or not isinstance(n_seeds, int) or n_seeds < 1:
+        raise SettingError(f"n_seeds must be a whole number above 0; found {n_seeds!r}. Pass 5.")
+    wanted = checked_names(scores)
+    asked = _asked_by_count(found.sites, shares, within)
+    batches = model_batches(evaluation)
+    chosen = metric_named(metric)
+    sign = -1.0 if chosen.higher_is_better else 1.0
+    baseline = measure(model, batches, chosen)
+    named = pruning_scores(found, [name for name in wanted if name != RANDOM])
+    runs: dict[str, list[FloatArray]] = {name: [values] for name, values in named.items()}
+    if RANDOM in wanted:
+        runs[RANDOM] = [
+            np.random.default_rng(seed).permutation(found.sites.n_heads).astype(np.float64)
+            for seed in range(n_seeds)
+        ]
+    n_trials = len(asked) * sum(map(len, runs.values()))
+    known: dict[bytes, FloatArray] = {}
+    curves: dict[str, ScoreCurve] = {}
+    done = 0
+    for name, orders in runs.items():
+        damage = np.empty((len(orders), len(asked), len(batches)))
+        gone: BoolArray = np.empty((len(orders), len(asked), found.sites.n_heads), dtype=np.bool_)
+        for run, values in enumerate(orders):
+            for place, n_removed in enumerate(asked):
+                removed = removal_of_count(values, found.sites, n_removed, within=within)
+                key = removed.tobytes()
+                if key not in known:
+                    result = measured_without(model, removed, found, batches, chosen, replacement)
+                    known[key] = sign * (result.each - baseline.each)
+                damage[run, place], gone[run, place] = known[key], removed
+                done += 1
+                if on_progress is not None:
+                    on_progress(done, n_trials)
+        curves[name] = ScoreCurve(name=name, damage=frozen(damage), removed=frozen(gone))
+    return DamageCurves(
+        shares=frozen(np.array(list(asked), dtype=np.float64) / found.sites.n_heads),
+        curves=curves,
+        baseline=baseline,
+        metric=chosen.name,
+        higher_is_better=chosen.higher_is_better,
+        within=within,
+        replacement=replacement,
+        asked=tuple(asked.values()),
+    )
+
+
+def _asked_by_count(sites: NetworkHeads, shares: Any, within: Budget) -> dict[int, tuple[float, ...]]:
+    """Shares by the number of heads they come to, from few to many."""
+    wanted = list(shares) if isinstance(shares, Iterable) and not isinstance(shares, str) else []
+    if not wanted:
+        raise SettingError(
+            f"shares must be numbers between 0 and 1, at least one; found {shares!r}. Pass [0.3]."
+        )
+    found: dict[int, tuple[float, ...]] = {}
+    for share in wanted:
+        count = removal_count(sites, share, within=within)
+        if count == 0:
+            raise SettingError(
+                f"at least one head must go at every share; found a share of {share!r}. Leave it out."
+            )
+        found[count] = (*found.get(count, ()), float(share))
+    return dict(sorted(found.items()))

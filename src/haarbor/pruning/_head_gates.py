@@ -1,0 +1,119 @@
+"""Heads switched off, or turned down, while a block runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from haarbor.argument_kinds import found_text
+from haarbor.array_types import FloatArray
+from haarbor.errors import SettingError, ShapeError
+from haarbor.pruning._network_heads import Heads, NetworkHeads
+from haarbor.pruning._projection_hooks import projection_hooks
+
+__all__ = ["Replacement", "checked_replacement", "gated_heads", "removed_heads"]
+
+Replacement = Literal["zero", "mean"]
+
+
+@contextmanager
+def removed_heads(
+    model: torch.nn.Module,
+    sites: NetworkHeads,
+    heads: Heads,
+    *,
+    means: Sequence[npt.ArrayLike] | None = None,
+) -> Iterator[None]:
+    """The model without some of its heads while the block runs.
+
+    What a removed head would hand to the output projection is replaced by zeros, or by its mean. No
+    weight is touched, and nothing is left behind when the block ends, even after an exception.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    sites : NetworkHeads
+        From :func:`haarbor.pruning.network_heads`.
+    heads : pairs (layer, head), numbers of heads, or bool array
+    means : sequence of array_like, one (width,) a layer, optional
+        Mean input of each projection, such as ``CalibrationPass.means``; zeros if not given.
+
+    Raises
+    ------
+    SettingError
+        If there is no such head.
+    ShapeError
+        If the means do not fit the layers.
+    """
+    removed = sites.by_layer(sites.mask(heads))
+    fillings: list[FloatArray | None] = [None] * len(sites)
+    if means is not None:
+        if len(means) != len(sites):
+            raise ShapeError(
+                f"there must be one mean a layer, {len(sites)}; found {len(means)}. Pass one for each layer."
+            )
+        for number, (site, mean) in enumerate(zip(sites.layers, means, strict=True)):
+            filling: FloatArray = np.asarray(mean, dtype=np.float64)
+            if filling.shape != (site.width,):
+                raise ShapeError(
+                    f"the mean of layer {number} must have shape ({site.width},); found {filling.shape}."
+                    " Pass the mean input of its output projection."
+                )
+            fillings[number] = filling
+    channels = [
+        np.concatenate([np.arange(site.width)[site.channels(int(head))] for head in gone])
+        if gone.size
+        else None
+        for site, gone in zip(sites.layers, removed, strict=True)
+    ]
+
+    def replace(number: int, x: torch.Tensor) -> torch.Tensor | None:
+        where = channels[number]
+        if where is None:
+            return None
+        index = torch.as_tensor(where, device=x.device)
+        changed = x.clone()
+        filling = fillings[number]
+        value: Any = 0.0 if filling is None else torch.as_tensor(filling[where]).to(x)
+        changed[..., index] = value
+        return changed
+
+    with projection_hooks(model, sites, change_input=replace):
+        yield
+
+
+@contextmanager
+def gated_heads(model: torch.nn.Module, sites: NetworkHeads, gates: Sequence[torch.Tensor]) -> Iterator[None]:
+    """Every head multiplied by a number while the block runs; gradients go through to the numbers.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    sites : NetworkHeads
+    gates : sequence of tensor, one (n_heads,) a layer
+    """
+    if len(gates) != len(sites):
+        raise ShapeError(
+            f"there must be one tensor of gates a layer, {len(sites)}; found {len(gates)}."
+            " Pass one for each layer."
+        )
+
+    def turn_down(number: int, x: torch.Tensor) -> torch.Tensor:
+        return x * gates[number].to(x).repeat_interleave(sites.layers[number].head_width)
+
+    with projection_hooks(model, sites, change_input=turn_down):
+        yield
+
+
+def checked_replacement(replacement: str) -> str:
+    """`replacement` if it is offered."""
+    if not isinstance(replacement, str) or replacement not in ("zero", "mean"):
+        raise SettingError(
+            f"replacement must be 'zero' or 'mean'; found {found_text(replacement)}. Pass one of them."
+        )
+    return replacement

@@ -1,0 +1,253 @@
+"""How a network's answers change without each head: probes that need forward passes and no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.errors import DataError
+from haarbor.pruning._compensation import RIDGE, ridge_strength
+from haarbor.pruning._layer_moments import LayerMoments
+from haarbor.pruning._model_batches import ModelBatch, forward
+from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
+from haarbor.pruning._output_change import counted_outputs, mean_output_changes, output_of
+from haarbor.pruning._projection_hooks import projection_hooks
+
+__all__ = ["HeadResponses", "head_responses", "stand_ins"]
+
+N_ANSWERS = 512
+"""Answers (tokens of a language model, images of a classifier) after which no more samples are probed."""
+N_SAMPLES = 64
+"""Samples after which no more are probed, however few answers they give."""
+_MOST_NUMBERS = 2**26
+"""Numbers in the answers of all heads that are probed at once; more heads go in turns."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class HeadResponses:
+    """Change of a network's answers when a head is removed and its layer refitted."""
+
+    values: FloatArray
+    """Mean over the answers, shape (n_heads,)."""
+    by_sample: FloatArray
+    """Mean over the answers to each sample, shape (n_samples, n_heads)."""
+    counts: IntArray
+    """Answers to each sample, shape (n_samples,)."""
+
+    @property
+    def n_answers(self) -> int:
+        """Answers in all."""
+        return int(self.counts.sum())
+
+    def over(self, samples: slice) -> HeadResponses:
+        """The same from some of the samples; from all of them where there are none of those."""
+        counts = self.counts[samples]
+        if not counts.size:
+            return self
+        by_sample = self.by_sample[samples]
+        return HeadResponses(
+            values=frozen(np.average(by_sample, axis=0, weights=counts)), by_sample=by_sample, counts=counts
+        )
+
+    def __repr__(self) -> str:
+        return f"HeadResponses({self.values.size} heads, {self.n_answers} answers)"
+
+
+def head_responses(
+    model: torch.nn.Module,
+    sites: NetworkHeads,
+    moments: Sequence[LayerMoments],
+    batches: Sequence[ModelBatch],
+    *,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> HeadResponses:
+    r"""How much the answers of a network change without each of its heads.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        In eval mode.
+    sites : NetworkHeads
+    moments : sequence of LayerMoments
+        The head that goes is made up for by the rest of its layer, see
+        :func:`haarbor.pruning.compensate`: what the network loses is what they cannot give.
+    batches : sequence of ModelBatch
+        As the model is shown them; samples are taken evenly from all of them, until there are 512
+        answers or 64 samples.
+    on_progress : function of (samples done, samples in all), optional
+
+    Returns
+    -------
+    HeadResponses
+
+    Raises
+    ------
+    DataError
+        If no answer to any sample counts.
+
+    Notes
+    -----
+    The change is the relative entropy :math:`\sum_c p_c \log(p_c / q_c)` from the whole network's
+    answer :math:`p` to the answer :math:`q` without the head; for networks that answer with vectors,
+    the square of the difference relative to that of the vector. No labels are used. Padding is left
+    out, and so are answers that the batch does not count, such as those to tokens that were not hidden.
+
+    All heads of a layer are probed in one forward, one row each beside a row that keeps them all. Up to
+    their layer the rows are alike, and are computed once where the model lets a batch grow on its way;
+    this is tried, and the row that keeps all heads must give the answer that was known already. So a
+    sample costs about half a forward a head.
+    """
+    rows = _spread([row for batch in batches for row in batch.rows()], model)
+    probe = _Probe(model, sites, moments)
+    values = []
+    counts = []
+    for done, (row, answer) in enumerate(rows):
+        changes, count = probe.changes(row, answer)
+        values.append(changes)
+        counts.append(count)
+        if on_progress is not None:
+            on_progress(done + 1, len(rows))
+    by_sample: FloatArray = np.stack(values)
+    return HeadResponses(
+        values=frozen(np.average(by_sample, axis=0, weights=counts)),
+        by_sample=frozen(by_sample),
+        counts=frozen(np.array(counts)),
+    )
+
+
+def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelBatch, torch.Tensor]]:
+    """Samples, evenly from all, with the network's own answers."""
+    # A golden-ratio walk: however soon it stops, what it has seen lies evenly.
+    step = max(1, round(len(rows) * (np.sqrt(5) - 1) / 2))
+    while np.gcd(step, len(rows)) != 1:
+        step += 1
+    found: list[tuple[ModelBatch, torch.Tensor]] = []
+    n_answers = 0
+    for place in range(len(rows)):
+        if n_answers >= N_ANSWERS or len(found) >= N_SAMPLES:
+            break
+        row = rows[place * step % len(rows)]
+        with torch.no_grad():
+            answer, _ = output_of(forward(model, row))
+        n_counted = int(counted_outputs(row, answer).sum())
+        if n_counted:
+            found.append((row, answer))
+            n_answers += n_counted
+    if not found:
+        raise DataError(
+            "the calibration data must hold answers that count; found none."
+            " Pass inputs that are not all padding."
+        )
+    return found
+
+
+def stand_ins(moments: LayerMoments, site: LayerHeads, *, ridge: float = RIDGE) -> FloatArray:
+    r"""How the other heads of a layer stand in for each one of them.
+
+    Parameters
+    ----------
+    moments : LayerMoments
+    site : LayerHeads
+    ridge : float, default 0.1
+
+    Returns
+    -------
+    ndarray, shape (width, width)
+        The rows :math:`S_h` of head :math:`h` give what is missing of its output without it.
+
+    Notes
+    -----
+    With :math:`P = (C + \lambda)^{-1}` and :math:`S_h = P_{hh}^{-1} P_{h,:}`, the layer without head
+    :math:`h`, the others refitted as by :func:`haarbor.pruning._compensation.fitted_projection`, has the
+    weights :math:`W - W_h S_h`, and gives :math:`W_h S_h (x - \bar x)` less than the whole one. One
+    inverse serves all heads, and no weights need to be kept for each.
+    """
+    covariance = moments.covariance
+    strength = ridge_strength(covariance, ridge)
+    # A layer whose heads give nothing has nothing to refit.
+    inverse = np.linalg.inv(covariance + max(strength, np.finfo(np.float64).tiny) * np.eye(site.width))
+    parts = [site.channels(head) for head in range(site.n_heads)]
+    return np.concatenate([np.linalg.solve(inverse[part, part], inverse[part, :]) for part in parts])
+
+
+class _Probe:
+    """Runs a model with one row for each removed head."""
+
+    def __init__(self, model: torch.nn.Module, sites: NetworkHeads, moments: Sequence[LayerMoments]) -> None:
+        self._model, self._sites = model, sites
+        weight = next(model.parameters(), torch.zeros(1))
+        self._layers = [
+            tuple(
+                torch.tensor(array).to(weight) for array in (layer.weight, stand_ins(layer, site), layer.mean)
+            )
+            for layer, site in zip(moments, sites.layers, strict=True)
+        ]
+        self._grows: bool | None = None
+        """Whether the batch may grow on its way through the model; None until it was tried."""
+
+    def changes(self, row: ModelBatch, answer: torch.Tensor) -> tuple[FloatArray, int]:
+        """Mean change of one sample's answers without each head, and how many answers there are."""
+        counted = counted_outputs(row, answer)
+        found: list[FloatArray] = []
+        for number, site in enumerate(self._sites.layers):
+            for heads in _turns(site.n_heads, answer.numel()):
+                answers, vectors = self._answers(number, heads, row, answer)
+                found.append(mean_output_changes(answer[0], answers, counted[0], vectors=vectors))
+        return np.concatenate(found), int(counted.sum())
+
+    def _answers(
+        self, number: int, heads: IntArray, row: ModelBatch, answer: torch.Tensor
+    ) -> tuple[torch.Tensor, bool]:
+        if self._grows is not False:
+            try:
+                answers, vectors = self._run(number, heads, row)
+                self._grows = _is_same(answers, answer, heads.size)
+            except (RuntimeError, ValueError, IndexError):
+                # Some models keep the size of their batch in mind: those get all rows from the start.
+                self._grows = False
+            if self._grows:
+                return answers[1:], vectors
+        repeated = ModelBatch(
+            inputs={
+                name: value.expand(heads.size + 1, *value.shape[1:]) for name, value in row.inputs.items()
+            },
+            labels=None,
+        )
+        answers, vectors = self._run(number, heads, repeated)
+        return answers[1:], vectors
+
+    def _run(self, number: int, heads: IntArray, row: ModelBatch) -> tuple[torch.Tensor, bool]:
+        weight, stand_in, mean = self._layers[number]
+        site = self._sites.layers[number]
+
+        def without_each(layer: int, x: torch.Tensor, output: torch.Tensor) -> torch.Tensor | None:
+            if layer != number:
+                return None
+            centred = x[:1] - mean
+            rows = [output[:1]]
+            for head in heads.tolist():
+                part = site.channels(head)
+                rows.append(output[:1] - centred @ stand_in[part].T @ weight[:, part].T)
+            return torch.cat(rows)
+
+        with projection_hooks(self._model, self._sites, change_output=without_each), torch.no_grad():
+            return output_of(forward(self._model, row))
+
+
+def _turns(n_heads: int, n_numbers: int) -> Iterator[IntArray]:
+    """Heads of a layer that are probed at once."""
+    size = max(1, _MOST_NUMBERS // max(n_numbers, 1) - 1)
+    for begin in range(0, n_heads, size):
+        yield np.arange(begin, min(begin + size, n_heads))
+
+
+def _is_same(answers: torch.Tensor, answer: torch.Tensor, n_heads: int) -> bool:
+    """Whether there is a row for each head, and the first one is the answer with all heads."""
+    if answers.shape != (n_heads + 1, *answer.shape[1:]):
+        return False
+    scale = float(answer.abs().max())
+    return bool(torch.allclose(answers[:1], answer, rtol=0, atol=1e-3 * scale + 1e-6))

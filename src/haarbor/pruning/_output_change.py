@@ -1,0 +1,73 @@
+"""Answers of a network and how far others are from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from haarbor.array_types import FloatArray
+from haarbor.pruning._metrics import logits_of
+from haarbor.pruning._model_batches import ModelBatch
+
+__all__ = ["counted_outputs", "mean_output_changes", "output_of"]
+
+_AT_ONCE = 2**18
+"""Numbers of an answer that are compared at once."""
+
+
+def output_of(output: Any) -> tuple[torch.Tensor, bool]:
+    """Scores or vectors that a model answers with, and whether they are vectors."""
+    hidden = getattr(output, "last_hidden_state", None)
+    if isinstance(hidden, torch.Tensor) and getattr(output, "logits", None) is None:
+        return hidden, True
+    scores = logits_of(output)
+    # A single score a sample is no distribution: it is compared as a vector is.
+    return scores, scores.shape[-1] == 1
+
+
+def counted_outputs(row: ModelBatch, answer: torch.Tensor) -> torch.Tensor:
+    """Which answers count: those the batch says, or all but those to padding; shape (1, ...)."""
+    for chosen in (row.counted, row.valid):
+        if chosen is not None and chosen.shape == answer.shape[:-1]:
+            return chosen.to(answer.device)
+    return torch.ones(answer.shape[:-1], dtype=torch.bool, device=answer.device)
+
+
+def mean_output_changes(
+    answer: torch.Tensor, answers: torch.Tensor, counted: torch.Tensor, *, vectors: bool
+) -> FloatArray:
+    """Mean change from one sample's answer to each of several, shape (n,)."""
+    size = answer.shape[-1]
+    whole, others = answer.reshape(-1, size), answers.reshape(len(answers), -1, size)
+    chosen = counted.reshape(-1)
+    if not bool(chosen.all()):
+        whole, others = whole[chosen], others[:, chosen]
+    distances = _square_distances if vectors else _relative_entropies
+    totals = torch.zeros(len(answers), dtype=torch.float64)
+    # A few answers at a time, so that they stay in the processor's cache.
+    step = max(1, _AT_ONCE // size)
+    for begin in range(0, whole.shape[0], step):
+        part = slice(begin, begin + step)
+        totals += distances(whole[part], others[:, part]).sum(dim=1).cpu()
+    found: FloatArray = (totals / whole.shape[0]).numpy()
+    return found
+
+
+def _square_distances(whole: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    """Of vectors (answer, channel) to others (n, answer, channel), relative to their squares."""
+    vectors = whole.double()
+    sizes = vectors.square().sum(dim=-1).clamp_min(torch.finfo(torch.float64).tiny)
+    return (others.double() - vectors).square().sum(dim=-1) / sizes
+
+
+def _relative_entropies(whole: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    """From distributions by their scores (answer, class) to others (n, answer, class)."""
+    logs = torch.log_softmax(whole.float(), dim=-1)
+    shares = logs.exp()
+    found = []
+    for other in others:
+        apart = logs - torch.log_softmax(other.float(), dim=-1)
+        # The terms of sum p log(p / q) cancel to second order; with sum q - p = 0 added they do not.
+        found.append((shares * (torch.expm1(-apart) + apart)).sum(dim=-1).double())
+    return torch.stack(found)

@@ -1,0 +1,105 @@
+"""What a description says of the layers of a pruned network, checked before anything is built of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from haarbor.array_types import IntArray
+from haarbor.errors import PruningError
+from haarbor.printable import printable
+from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
+
+__all__ = ["PrunedLayers", "checked_layers"]
+
+_MOST_LAYERS, _MOST_HEADS, _WIDEST = 10_000, 1024, 65_536
+_NAME = re.compile(r"\w+(\.\w+)*")
+_SITE = tuple(field.name for field in fields(LayerHeads))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PrunedLayers:
+    """Where the heads of the whole network are, and what became of them."""
+
+    sites: NetworkHeads
+    removed: tuple[IntArray, ...]
+    """Numbers of the heads that are gone, one array per layer."""
+    biases: tuple[bool, ...]
+    """Whether the output projection of each layer has a bias."""
+    smaller: tuple[bool, ...]
+    """Whether each layer was made smaller, or only switched its heads off."""
+
+
+def checked_layers(entries: Any, name: str) -> PrunedLayers:
+    """Layers of a description.
+
+    Parameters
+    ----------
+    entries : list of dict
+        As they came out of JSON.
+    name : str
+        Of the folder, for messages.
+
+    Returns
+    -------
+    PrunedLayers
+
+    Raises
+    ------
+    PruningError
+        If a field is missing, of the wrong type or out of bounds.
+    """
+    if not isinstance(entries, list) or not 0 < len(entries) <= _MOST_LAYERS:
+        raise _wrong(name, "layers", entries)
+    sites, removed = [], []
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, dict) or set(entry) != {*_SITE, "removed", "bias", "smaller"}:
+            raise _wrong(name, f"layer {number}", entry)
+        sizes = {"n_heads": _MOST_HEADS, "head_width": _WIDEST, "head_group": _MOST_HEADS}
+        for key, most in sizes.items():
+            if not _is_number(entry[key], 1, most):
+                raise _wrong(name, f"{key} of layer {number}", entry[key])
+        if not _is_number(entry["call"], 0, _MOST_LAYERS):
+            raise _wrong(name, f"call of layer {number}", entry["call"])
+        for key in ("projection", "attention", "block"):
+            value = entry[key]
+            # A network that attends by itself has an empty name, and not every layer has a block.
+            nameless = value == "" if key == "attention" else key == "block" and value is None
+            if not nameless and not _is_name(value):
+                raise _wrong(name, f"{key} of layer {number}", value)
+        for key in ("bias", "smaller"):
+            if not isinstance(entry[key], bool):
+                raise _wrong(name, f"{key} of layer {number}", entry[key])
+        gone = entry["removed"]
+        if (
+            not isinstance(gone, list)
+            or not all(_is_number(head, 0, entry["n_heads"] - 1) for head in gone)
+            or gone != sorted(set(gone))
+        ):
+            raise _wrong(name, f"removed of layer {number}", gone)
+        sites.append(LayerHeads(**{key: entry[key] for key in _SITE}))
+        removed.append(np.array(gone, dtype=np.int64))
+    return PrunedLayers(
+        sites=NetworkHeads(tuple(sites)),
+        removed=tuple(removed),
+        biases=tuple(entry["bias"] for entry in entries),
+        smaller=tuple(entry["smaller"] for entry in entries),
+    )
+
+
+def _is_number(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= 1000 and _NAME.fullmatch(value) is not None
+
+
+def _wrong(name: str, what: str, found: Any) -> PruningError:
+    return PruningError(
+        f"{name} must describe every layer by its sizes, names and removed heads; {what} is "
+        f"{printable(repr(found))[:80]}. Prune the network again."
+    )

@@ -1,0 +1,192 @@
+"""Calibration and evaluation data for a loaded model, and the metric that fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from haarbor.array_types import IntArray
+from haarbor.capturing import LoadedModel
+from haarbor.capturing.inputs import Sample, named_samples
+from haarbor.errors import DataError, PruningError, SettingError
+from haarbor.pruning._metrics import METRICS, Metric, logits_of, masked_token_loss
+from haarbor.pruning._model_batches import ModelBatch, forward, model_batches
+from haarbor.zoo import sample_images_path
+
+__all__ = ["PruningData", "pruning_data"]
+
+_METRICS = ("auto", "masked-loss", *METRICS)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PruningData:
+    """Batches of one sample each, and what is measured on them."""
+
+    calibration: tuple[ModelBatch, ...]
+    evaluation: tuple[ModelBatch, ...]
+    metric: Metric
+    description: str
+    notes: tuple[str, ...]
+    """What the user should know, a line each."""
+
+
+def pruning_data(
+    loaded: LoadedModel,
+    data: str,
+    *,
+    eval_data: str | None = None,
+    n_calibration: int = 16,
+    n_evaluation: int = 16,
+    n_tokens: int = 256,
+    split: Literal["whole", "lines"] = "whole",
+    metric: str = "auto",
+) -> PruningData:
+    """Samples of the data a user named: the first to calibrate with, those that follow to measure on.
+
+    Parameters
+    ----------
+    loaded : LoadedModel
+    data : str
+        As for ``haarbor capture``.
+    eval_data : str, optional
+        Other data to measure on, from its beginning.
+    n_calibration, n_evaluation : int
+    n_tokens : int, default 256
+    split : {"whole", "lines"}, default "whole"
+    metric : {"auto", "loss", "masked-loss", "classification-loss", "accuracy"}, default "auto"
+        "auto" takes the loss on hidden tokens for masked language models, the classification loss for
+        models of images, and the loss of the next token for others.
+
+    Returns
+    -------
+    PruningData
+
+    Raises
+    ------
+    CaptureError
+        If there is no such data, or not enough of it.
+    PruningError
+        If the model has no task that could be measured.
+    DataError
+        If labels do not fit the images.
+    SettingError
+        If a number or a metric is not offered.
+
+    Notes
+    -----
+    Classes come from the ``labels`` of an ``.npz`` file. Where there are none, the whole network's own
+    answers stand for them, and the notes say so.
+    """
+    if loaded.takes is None:
+        raise PruningError(
+            f"{loaded.name} takes inputs that the command line does not make; prune it from Python."
+        )
+    options: dict[str, Any] = {
+        "takes": loaded.takes, "tokenizer": loaded.tokenizer, "n_tokens": n_tokens, "split": split,
+    }  # fmt: skip
+    for option, number in (("n_calibration", n_calibration), ("n_evaluation", n_evaluation)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise SettingError(
+                f"{option} must be a whole number above 0; found {number!r}. Pass one such as 16."
+            )
+    if metric not in _METRICS:
+        raise SettingError(f"metric must be one of {', '.join(_METRICS)}; found {metric!r}. Choose one.")
+    together = n_calibration if eval_data else n_calibration + n_evaluation
+    samples = named_samples(data, n_samples=together, **options)
+    fitted: Sequence[Sample] = samples[:n_calibration]
+    measured: Sequence[Sample] = samples[n_calibration:]
+    labels = _labels(data, loaded)
+    known: tuple[IntArray | None, IntArray | None] = (None, None)
+    if labels is not None:
+        known = (labels[:n_calibration], labels[n_calibration:])
+    description = samples.description
+    if eval_data is not None:
+        other = named_samples(eval_data, n_samples=n_evaluation, **options)
+        measured, known = other, (known[0], _labels(eval_data, loaded))
+        description = f"{description}; measured on {other.description}"
+    kind = _kind(loaded, metric)
+    notes: list[str] = []
+    chosen = _metric(loaded, kind)
+    needs_labels = kind in ("classification-loss", "accuracy")
+    batches = [
+        _batches(loaded.model, part, own, needs_labels)
+        for part, own in ((fitted, known[0]), (measured, known[1]))
+    ]
+    if needs_labels and any(own is None for own in known):
+        notes.append("the data has no classes: the whole network's own answers stand for them.")
+    return PruningData(
+        calibration=batches[0],
+        evaluation=batches[1],
+        metric=chosen,
+        description=f"{description}; {n_calibration} samples to calibrate, {n_evaluation} to measure",
+        notes=tuple(notes),
+    )
+
+
+def _kind(loaded: LoadedModel, metric: str) -> str:
+    if metric != "auto":
+        return metric
+    if loaded.images is not None:
+        return "classification-loss"
+    return "masked-loss" if "MaskedLM" in type(loaded.model).__name__ else "loss"
+
+
+def _metric(loaded: LoadedModel, kind: str) -> Metric:
+    if kind != "masked-loss":
+        return METRICS[kind]
+    hiding = getattr(loaded.tokenizer, "mask_token_id", None)
+    if hiding is None:
+        raise PruningError(
+            f"the loss on hidden tokens needs a mask token; the tokenizer of {loaded.name} has none."
+            " Choose another metric."
+        )
+    return masked_token_loss(int(hiding), kept=loaded.tokenizer.all_special_ids)
+
+
+def _labels(data: str, loaded: LoadedModel) -> IntArray | None:
+    path = sample_images_path() if data == "zoo" else Path(data).expanduser()
+    if loaded.images is None or path.suffix != ".npz" or not path.is_file():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            found = arrays.get("labels")
+    # A damaged archive fails in whichever of its readers meets the damage first.
+    except Exception as error:
+        raise DataError(
+            f"the labels in {path.name} must be an array of whole numbers; they could not be read "
+            f"({type(error).__name__}). Write the file again."
+        ) from error
+    if found is None:
+        return None
+    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
+        raise DataError(
+            f"the labels in {path.name} must be whole numbers, one per image; found {found.dtype} of shape "
+            f"{found.shape}. Write the number of each image's class."
+        )
+    labels: IntArray = found.astype(np.int64)
+    return labels
+
+
+def _batches(
+    model: torch.nn.Module, samples: Sequence[Sample], labels: IntArray | None, needs_labels: bool
+) -> tuple[ModelBatch, ...]:
+    found = []
+    for number, batch in enumerate(model_batches(samples)):
+        answer = None
+        if needs_labels and labels is not None:
+            if number >= labels.size:
+                raise DataError(
+                    f"there must be a label for every image; found {labels.size} for {len(samples)}. Write "
+                    "one for each, or leave the labels out."
+                )
+            answer = torch.as_tensor(labels[number : number + 1].copy())
+        elif needs_labels:
+            with torch.no_grad():
+                answer = logits_of(forward(model, batch)).argmax(dim=-1).cpu()
+        found.append(ModelBatch(inputs=batch.inputs, labels=answer))
+    return tuple(found)

@@ -1,0 +1,260 @@
+"""Scores of heads by which they are removed, lowest first; users add their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray, frozen
+from haarbor.errors import DataError, HaarborError, SettingError
+from haarbor.printable import printable
+from haarbor.pruning._backward_elimination import backward_elimination
+from haarbor.pruning._calibration_pass import CalibrationPass, Part, require_parts
+from haarbor.pruning._output_norms import output_norms, relative_output_norms
+from haarbor.pruning._redundancy import folder_ranks, redundancy_ranks
+
+__all__ = [
+    "SCORES",
+    "Score",
+    "checked_names",
+    "needed_parts",
+    "pruning_scores",
+    "register_score",
+    "scores_named",
+]
+
+_TAKEN = ("all", "random")
+"""Names that stand for something else where scores are asked for."""
+
+ScoreFunction = Callable[[CalibrationPass], npt.ArrayLike]
+"""Gives one number a head; the lowest goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A way to say which heads can go."""
+
+    name: str
+    meaning: str
+    """What goes first, in a line."""
+    function: ScoreFunction
+    needs: frozenset[Part] = frozenset()
+    """What the calibration pass must gather beyond the moments."""
+    control: bool = False
+    """Whether it is there to be compared with, and never recommended."""
+
+    @property
+    def gradient_free(self) -> bool:
+        """Whether forward passes are enough."""
+        return "gradients" not in self.needs
+
+
+SCORES: dict[str, Score] = {}
+"""All scores by name."""
+
+
+def register_score(
+    name: str,
+    function: ScoreFunction,
+    *,
+    meaning: str = "",
+    needs: Iterable[Part] = (),
+    control: bool = False,
+) -> Score:
+    """Add a score; it can be asked for by its name from then on.
+
+    Parameters
+    ----------
+    name : str
+    function : function of CalibrationPass
+        Gives one number a head; the lowest goes first.
+    meaning : str
+        What goes first, in a line.
+    needs : iterable of {"attention", "gradients", "responses"}
+        What of the pass it reads beyond the moments.
+    control : bool, default False
+        Whether it is there to be compared with, and never recommended.
+
+    Returns
+    -------
+    Score
+
+    Raises
+    ------
+    SettingError
+        If there is a score of this name, it cannot be a name, or what is needed is not offered.
+
+    Examples
+    --------
+    >>> score = register_score("late-first", lambda found: -found.sites.layer_of_head)
+    >>> SCORES.pop("late-first").name
+    'late-first'
+    """
+    if not isinstance(name, str) or not name.strip() or "," in name or name in _TAKEN:
+        raise SettingError(
+            f"a score must have a name without commas that is none of {', '.join(_TAKEN)}; found "
+            f"{printable(repr(name))[:80]}. Choose another."
+        )
+    if name in SCORES:
+        raise SettingError(f"there is a score {name!r} already. Choose another name.")
+    if not callable(function):
+        raise SettingError(
+            f"a score must be a function of the calibration pass; found {printable(repr(function))[:80]}. "
+            "Pass one that gives a number per head."
+        )
+    gathered: Any = frozenset(needs) if isinstance(needs, Iterable) and not isinstance(needs, str) else needs
+    require_parts(gathered)
+    SCORES[name] = Score(name, meaning, function, gathered, control)
+    return SCORES[name]
+
+
+def checked_names(names: Any) -> list[str]:
+    """Names of scores as a list, each once.
+
+    Raises
+    ------
+    SettingError
+        If they are not some texts.
+    """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise SettingError(
+            f"scores must be a list of names; found {printable(repr(names))[:80]}. Write ['leftover', "
+            "'random']."
+        )
+    found = list(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise SettingError(
+                f"a score must be named by a text; found {printable(repr(name))[:80]}. Pass its name."
+            )
+    return list(dict.fromkeys(found))
+
+
+def scores_named(names: Iterable[str]) -> tuple[Score, ...]:
+    """Scores of these names.
+
+    Raises
+    ------
+    SettingError
+        If there is none of a name.
+    """
+    found = []
+    for name in checked_names(names):
+        if name not in SCORES:
+            raise SettingError(
+                f"a score must be one of {', '.join(sorted(SCORES))}; found {printable(repr(name))}."
+                " Name one of these, or register your own with register_score."
+            )
+        found.append(SCORES[name])
+    return tuple(found)
+
+
+def needed_parts(scores: Iterable[Score]) -> frozenset[Part]:
+    """What a calibration pass must gather for these scores."""
+    return frozenset[Part]().union(*(score.needs for score in scores))
+
+
+def pruning_scores(found: CalibrationPass, names: Collection[str]) -> dict[str, FloatArray]:
+    """Scores of all heads.
+
+    Parameters
+    ----------
+    found : CalibrationPass
+    names : collection of str
+
+    Returns
+    -------
+    dict of name to ndarray, shape (n_heads,)
+
+    Raises
+    ------
+    SettingError
+        If there is no score of a name.
+    PruningError
+        If the pass did not gather what a score needs.
+    DataError
+        If a score does not give one number a head.
+    """
+    values = {}
+    for score in scores_named(names):
+        try:
+            array: FloatArray = np.array(score.function(found), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, HaarborError):
+                raise
+            raise DataError(
+                f"the score {score.name!r} must give one finite number a head, {found.sites.n_heads}; it "
+                f"stopped with {type(error).__name__}: {printable(str(error))[:120].rstrip('.')}. Mend its "
+                "function."
+            ) from error
+        if array.shape != (found.sites.n_heads,) or not np.isfinite(array).all():
+            raise DataError(
+                f"the score {score.name!r} must give one finite number a head, {found.sites.n_heads}; found "
+                f"shape {array.shape}, {int(np.isfinite(array).sum())} finite."
+                " Mend its function."
+            )
+        values[score.name] = frozen(array)
+    return values
+
+
+def _relative_norms(found: CalibrationPass) -> FloatArray:
+    return relative_output_norms(found.moments, found.sites)
+
+
+def _add(name: str, meaning: str, function: ScoreFunction, *needs: Part) -> None:
+    register_score(name, function, meaning=meaning, needs=needs, control=meaning.startswith("control"))
+
+
+_add("leftover", "heads whose output the rest of their layer can give instead, without a backward pass",
+     lambda found: backward_elimination(found.moments, found.sites).ranks)  # fmt: skip
+_add("leftover-response", "the same, counted by how the network's answers change without each head",
+     lambda found: backward_elimination(found.moments, found.sites, responses=found.responses.values).ranks,
+     "responses")  # fmt: skip
+_add("response", "heads without which the network's answers change little, their layer refitted",
+     lambda found: found.responses.values, "responses")  # fmt: skip
+_add(
+    "relative-norm", "heads that write little, relative to the residual stream at each token", _relative_norms
+)
+_add("relative-norm-mean", "the same, mean output relative to the mean stream",
+     lambda found: relative_output_norms(found.moments, found.sites, per_token=False))  # fmt: skip
+_add("norm", "heads that write little", lambda found: output_norms(found.moments, found.sites))
+_add("gradient", "heads with small |d loss / d gate| (Michel et al.)",
+     lambda found: np.abs(found.gradients).mean(axis=0), "gradients")  # fmt: skip
+_add("taylor", "heads whose removal lowers the loss to first order",
+     lambda found: -found.gradients.mean(axis=0), "gradients")  # fmt: skip
+_add("fisher", "heads with small mean squared d loss / d gate",
+     lambda found: np.square(found.gradients).mean(axis=0), "gradients")  # fmt: skip
+_add("h400", "heads of low Haar entropy, as the paper suggests",
+     lambda found: found.attention.entropy, "attention")  # fmt: skip
+_add("h400-high", "heads of high Haar entropy", lambda found: -found.attention.entropy, "attention")
+_add("h400-normalised", "heads of low Haar entropy for their norm",
+     lambda found: found.attention.normalised_entropy, "attention")  # fmt: skip
+_add("h400-mean-removed", "heads of low Haar entropy beyond their mean",
+     lambda found: found.attention.mean_removed_entropy, "attention")  # fmt: skip
+_add("l1-all-scales", "heads of low l1 Haar norm over all scales",
+     lambda found: found.attention.all_scales, "attention")  # fmt: skip
+_add("l1-fine-scales", "heads of low l1 Haar norm outside the coarsest functions",
+     lambda found: found.attention.fine_scales, "attention")  # fmt: skip
+_add("h400-random-tree", "control: Haar entropy on random trees",
+     lambda found: found.attention.random_tree_entropy, "attention")  # fmt: skip
+_add("h400-no-tree", "control: Haar entropy on tokens in their own order",
+     lambda found: found.attention.no_tree_entropy, "attention")  # fmt: skip
+_add(
+    "attention-entropy",
+    "heads that attend sharply",
+    lambda found: found.attention.attention_entropy,
+    "attention",
+)
+_add("attention-entropy-high", "heads that attend diffusely",
+     lambda found: -found.attention.attention_entropy, "attention")  # fmt: skip
+_add("output-haar", "heads whose output is small in l1 on the query tree",
+     lambda found: found.attention.output_haar_norm, "attention")  # fmt: skip
+_add("redundancy", "heads close to one that stays, times what they write relative to the stream",
+     lambda found: redundancy_ranks(found.attention.distances, _relative_norms(found)),
+     "attention")  # fmt: skip
+_add("folders", "heads that are not the largest of their folder of the head tree",
+     lambda found: folder_ranks(found.attention.distances, _relative_norms(found)), "attention")  # fmt: skip

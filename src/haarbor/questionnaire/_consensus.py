@@ -1,0 +1,153 @@
+"""One tree of heads for a network, from several batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray, frozen
+from haarbor.binary_scale import excess_exponent, scaled, unscaled
+from haarbor.engines import L1Engine, engine_named
+from haarbor.errors import SettingError, ShapeError
+from haarbor.options import require_choice, shown
+from haarbor.questionnaire._organization import Organization
+from haarbor.spectral import distance_affinity
+from haarbor.transport import tree_emd
+from haarbor.trees import PartitionTree, build_tree, partition_distance
+
+__all__ = ["Consensus", "consensus"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Consensus:
+    """Organisation of one axis over several batches together, and how far each batch agrees."""
+
+    axis: str
+    tree: PartitionTree
+    affinity: FloatArray
+    """Affinity of the summed distances, shape (n, n)."""
+    distances: FloatArray
+    """Tree EMD summed over batches, shape (n, n)."""
+    tree_distance: FloatArray
+    """Partition distance of each batch's own tree to the consensus tree, shape (n_batches,)."""
+    distance_correlation: FloatArray
+    """Correlation of each batch's distances with the sum of the others', shape (n_batches,).
+
+    NaN for a single batch, or where all distances are equal.
+    """
+
+    @property
+    def n_batches(self) -> int:
+        """Number of batches."""
+        return int(self.tree_distance.size)
+
+    def __repr__(self) -> str:
+        return (
+            f"Consensus({self.tree.n_items} {self.axis}s, {self.n_batches} batches, "
+            f"mean tree distance {float(self.tree_distance.mean()):.3f})"
+        )
+
+
+def consensus(
+    tensors: Iterable[npt.ArrayLike],
+    organizations: Sequence[Organization],
+    *,
+    axis: str = "head",
+    engine: str | L1Engine = "auto",
+) -> Consensus:
+    r"""One tree of an axis from the distances of all batches together.
+
+    Each batch compares the heads along its own final trees of queries and keys; the distances
+    are added, and the sum is turned into an affinity and a tree as for one batch.
+
+    Parameters
+    ----------
+    tensors : iterable of array_like of float
+        One a batch, in the axes of its organisation; looked at one at a time. The number of tokens
+        may differ between batches, the items of `axis` may not.
+    organizations : sequence of Organization
+        One a batch.
+    axis : str, default "head"
+    engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
+
+    Returns
+    -------
+    Consensus
+
+    Raises
+    ------
+    ShapeError
+        If batches differ in the items of `axis`, or in number.
+
+    Notes
+    -----
+    :math:`D = \sum_b \mathrm{EMD}_b`; the tree is built from :math:`\exp(-D/\operatorname{median} D)`
+    with the settings of the first organisation.
+    """
+    organizations = _checked(organizations, axis)
+    summing = engine_named(engine)
+    try:
+        rest = iter(tensors)
+    except TypeError:
+        raise ShapeError(
+            f"tensors must be one for each organisation; found {shown(tensors)}. Pass a list of arrays."
+        ) from None
+    each: list[FloatArray] = []
+    # In this order nothing is taken from the tensors once the organisations are at their end.
+    for organization, tensor in zip(organizations, rest, strict=False):
+        trees = {name: tree for name, tree in organization.trees.items() if name != axis}
+        settings = organization.settings
+        distances = tree_emd(
+            tensor, trees, organization.axes, alpha=settings.alpha, beta=settings.beta, engine=summing
+        )
+        if each and distances.shape != each[0].shape:
+            raise ShapeError(
+                f"all batches must have the same {axis}s; found {each[0].shape[0]} and {distances.shape[0]}. "
+                "Leave batches with others out."
+            )
+        each.append(distances)
+    is_short = len(each) < len(organizations)
+    if is_short or any(True for _ in rest):
+        raise ShapeError(
+            f"there must be a tensor for each organisation; found {'' if is_short else 'more than '}"
+            f"{len(each)} for {len(organizations)}. Pass as many as there are organisations."
+        )
+    with np.errstate(over="ignore"):
+        total = unscaled(np.sum(each, axis=0), 0, "the sum of the distances")
+    affinity = distance_affinity(total)
+    settings = organizations[0].settings
+    tree = build_tree(affinity, tree=settings.tree, tree_constant=settings.tree_constant, cut=settings.cut)
+    return Consensus(
+        axis=axis,
+        tree=tree,
+        affinity=frozen(affinity),
+        distances=frozen(total),
+        tree_distance=frozen(np.array([partition_distance(o.trees[axis], tree) for o in organizations])),
+        distance_correlation=frozen(np.array([_correlation(one, total - one) for one in each])),
+    )
+
+
+def _checked(organizations: Sequence[Organization], axis: str) -> Sequence[Organization]:
+    """The organisations, if they are some and all have the axis."""
+    if not isinstance(organizations, Sequence) or not all(isinstance(o, Organization) for o in organizations):
+        raise SettingError(
+            f"organizations must be a sequence of Organization; found {shown(organizations)}. "
+            "Pass what organize returned for each batch."
+        )
+    if not organizations:
+        raise SettingError("a consensus needs at least one batch; found none. Organise one first.")
+    for organization in organizations:
+        require_choice("axis", axis, organization.axes)
+    return organizations
+
+
+def _correlation(one: FloatArray, others: FloatArray) -> float:
+    upper = np.triu_indices(one.shape[0], 1)
+    # Two very small or very large distances could not be multiplied.
+    a, b = (scaled(m, excess_exponent(m))[upper] for m in (one, others))
+    if a.size < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(np.corrcoef(a, b)[0, 1])

@@ -1,0 +1,187 @@
+"""Result of a questionnaire: a tree on every axis, and how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen, plain_array
+from haarbor.errors import ShapeError
+from haarbor.options import require_choice, whole_number
+from haarbor.questionnaire._settings import QuestionnaireSettings
+from haarbor.spectral import MarkovSpectrum, diffusion_map, markov_spectrum
+from haarbor.trees import PartitionTree, partition_distance
+from haarbor.wavelets import haar_l1
+
+__all__ = ["Convergence", "Organization"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Convergence:
+    """How much each iteration changed the trees, and how well the tensor fits them."""
+
+    iterations: IntArray
+    """1, 2, ..., shape (n,)."""
+    tree_change: Mapping[str, FloatArray]
+    """For each axis the partition distance to the tree before, shape (n,).
+
+    An axis without an initial tree has nothing to differ from at first: its first entry is NaN.
+    """
+    coherence: FloatArray
+    """l1 norm of the Haar expansion on all trees of the iteration, shape (n,); lower is better."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Organization:
+    """Trees on every axis of a tensor, found by a questionnaire."""
+
+    shape: tuple[int, ...]
+    trees: Mapping[str, PartitionTree]
+    """Final tree of each axis."""
+    history: Mapping[str, tuple[PartitionTree, ...]]
+    """All trees of each axis, oldest first; every axis but the last begins with its initial tree."""
+    affinities: Mapping[str, FloatArray]
+    """Last affinity of each axis, shape (n, n)."""
+    initial_affinities: Mapping[str, FloatArray]
+    """First affinity of every axis but the last."""
+    period: int
+    """Iterations after which the trees come back: 1 if they settled, 2 or more if they go round, 0
+    if they had not come back when the last iteration was made."""
+    n_iterations: int
+    """Iterations made; fewer than asked for if the trees settled."""
+    settings: QuestionnaireSettings
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Axis names, in the order of the tensor."""
+        return self.settings.axes
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last iteration gave back the trees it was given."""
+        return self.period == 1
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(f"{n} {axis}" for axis, n in zip(self.axes, self.shape, strict=True))
+        state = "converged" if self.converged else "not converged"
+        if self.period > 1:
+            state = f"period {self.period}"
+        plural = "s" if self.n_iterations > 1 else ""
+        return f"Organization({sizes}; {self.n_iterations} iteration{plural}, {state})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the facts, and the affinity of every axis in tree order."""
+        from haarbor.notebook import facts_html, matrix_picture
+
+        sizes = {axis: str(n) for axis, n in zip(self.axes, self.shape, strict=True)}
+        state = "settled" if self.converged else "did not settle"
+        if self.period > 1:
+            state = f"go round in {self.period}"
+        facts = {
+            "axes": ", ".join(f"{n} {axis}" for axis, n in sizes.items()),
+            "iterations": f"{self.n_iterations}; the trees {state}",
+            "levels of the trees": ", ".join(f"{axis} {tree.n_levels}" for axis, tree in self.trees.items()),
+            "first affinity": self.settings.initial,
+            "masked entries": self.settings.masked_entries,
+        }
+        pictures = []
+        for axis in self.axes:
+            order = self.order(axis)
+            affinity = self.affinities[axis][np.ix_(order, order)]
+            caption = f"{axis}: affinity in tree order"
+            pictures.append((caption, matrix_picture(affinity, caption)))
+        return facts_html("Organization", facts, pictures)
+
+    def spectrum(self, axis: str) -> MarkovSpectrum:
+        """Markov spectrum of the last affinity of an axis."""
+        return markov_spectrum(self.affinities[self._known(axis)])
+
+    def embedding(self, axis: str, dimensions: int = 3, time: float = 1.0) -> FloatArray:
+        """Diffusion map of an axis, largest non-trivial eigenvalues first.
+
+        Parameters
+        ----------
+        axis : str
+        dimensions : int, default 3
+        time : float, default 1
+            Diffusion time.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, dimensions)
+            One column fewer than items if there are not more items than `dimensions`.
+        """
+        return diffusion_map(self.affinities[self._known(axis)], dimensions, time).coordinates
+
+    def order(self, axis: str) -> IntArray:
+        """Leaf order of an axis: folders together, neighbouring leaves alike.
+
+        Children of a folder are ordered by their mean of the second eigenvector.
+
+        Returns
+        -------
+        ndarray of int, shape (n,)
+        """
+        tree = self.trees[self._known(axis)]
+        if tree.n_items == 1:
+            return np.zeros(1, dtype=np.int64)
+        # Rounded, so that identical items stand by their numbers and not by the eigensolver's noise.
+        return tree.leaf_order(np.round(self.spectrum(axis).eigenvectors[:, 1], 10))
+
+    def rearranged(self, X: npt.ArrayLike) -> AnyArray:
+        """`X` with every axis in leaf order; any array of the organised shape.
+
+        Raises
+        ------
+        ShapeError
+            If the shape is another one.
+        """
+        # A masked array stays one: its mask is put in order with it.
+        array: AnyArray = X if isinstance(X, np.ma.MaskedArray) else plain_array(X)
+        if array.shape != self.shape:
+            raise ShapeError(
+                f"the tensor must have shape {self.shape}; found {array.shape}. Pass one like that organised."
+            )
+        return array[np.ix_(*(self.order(axis) for axis in self.axes))]
+
+    def iteration_trees(self, iteration: int) -> dict[str, PartitionTree]:
+        """Trees after an iteration, counted from 1."""
+        number = whole_number("iteration", iteration, 1, self.n_iterations)
+        return {
+            axis: trees[number - 1 + len(trees) - self.n_iterations] for axis, trees in self.history.items()
+        }
+
+    def convergence(self, X: npt.ArrayLike) -> Convergence:
+        """How the iterations changed the trees, and the coherence of `X` on them.
+
+        Parameters
+        ----------
+        X : array_like of float, the organised shape
+            The tensor, or another one to be measured on the same trees.
+
+        Returns
+        -------
+        Convergence
+        """
+        changes: dict[str, FloatArray] = {}
+        for axis, trees in self.history.items():
+            steps = [partition_distance(a, b) for a, b in pairwise(trees)]
+            missing = [np.nan] * (self.n_iterations - len(steps))
+            changes[axis] = frozen(np.array(missing + steps))
+        coherence = [
+            haar_l1(X, self.iteration_trees(iteration), self.axes)
+            for iteration in range(1, self.n_iterations + 1)
+        ]
+        return Convergence(
+            iterations=frozen(np.arange(1, self.n_iterations + 1)),
+            tree_change=changes,
+            coherence=frozen(np.array(coherence)),
+        )
+
+    def _known(self, axis: str) -> str:
+        require_choice("axis", axis, self.axes)
+        return axis

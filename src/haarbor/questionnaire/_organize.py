@@ -1,0 +1,223 @@
+"""The questionnaire: trees on all axes of a tensor, each refined by the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray, frozen, real_array
+from haarbor.binary_scale import excess_exponent, scaled
+from haarbor.engines import CpuEngine, L1Engine, engine_named
+from haarbor.errors import ShapeError
+from haarbor.named_axes import axis_names, n_axes_of
+from haarbor.questionnaire._masked_entries import Content, neutral_tensor
+from haarbor.questionnaire._organization import Organization
+from haarbor.questionnaire._reused_emd import ReusedEmd
+from haarbor.questionnaire._settings import QuestionnaireSettings
+from haarbor.spectral import affinity_of_distances, cosine_affinity, gaussian_affinity, require_symmetric
+from haarbor.transport import FolderMeans, exponent_by_axis, require_sums_fit
+from haarbor.trees import PartitionTree, build_tree
+
+__all__ = ["organize"]
+
+_MASKED: Mapping[str, Any] = {
+    "unmasked": "unmasked",
+    "probabilities": "zero probabilities",
+    "logits": "row mean of valid logits",
+}
+
+
+def organize(
+    X: npt.ArrayLike,
+    axes: Sequence[str] | None = None,
+    *,
+    n_iterations: int = 3,
+    initial: Literal["cosine", "gaussian"] = "cosine",
+    alpha: float | Mapping[str, float] = 0.0,
+    beta: float | Mapping[str, float] = 1.0,
+    tree: Literal["flexible", "binary"] = "flexible",
+    tree_constant: float = 1.0,
+    cut: Literal["zero", "balanced"] = "zero",
+    refine: Literal["latest", "published"] = "latest",
+    engine: str | L1Engine = "auto",
+    mask: npt.ArrayLike | None = None,
+    content: Content = "auto",
+) -> Organization:
+    r"""Trees on all axes of a tensor, each built from distances along the trees of the others.
+
+    Parameters
+    ----------
+    X : array_like of float, two or more axes
+        float64 is worked on in float64, float16 and float32 in float32. Never changed. Numbers of any
+        size; a numpy masked array is refused, because `mask` is where a mask belongs.
+    axes : sequence of str, optional
+        Axis names, default ("query", "key", "head") or ("query", "key"). The axis named "head", or
+        else the last one, has no initial tree: its first tree comes from the others.
+    n_iterations : int, default 3
+        The most that are made, up to 10000; the loop ends early when all trees repeat.
+    initial : {"cosine", "gaussian"}, default "cosine"
+        First affinity of every axis but the last.
+    alpha, beta : float or mapping of axis name to float
+        Folder weights of the tree EMD, :math:`(|F|/n)^\beta 2^{-\alpha \ell}`, for each axis' tree;
+        between -1000 and 1000, and such that no weight exceeds :math:`2^{60}`.
+    tree : {"flexible", "binary"}, default "flexible"
+    tree_constant : float, default 1
+        For the flexible tree.
+    cut : {"zero", "balanced"}, default "zero"
+        For the binary tree.
+    refine : {"latest", "published"}, default "latest"
+        Whether the last axis is always compared along the newest trees, or (with three axes or
+        more) always along the initial ones, as the program published with arXiv 2506.15541 does.
+    engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
+        Who sums the absolute differences.
+    mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
+        True where (query, key) is valid. Nothing but booleans: of zeros and ones it could not be told
+        whether they mean valid entries or, added to scores, masked ones.
+    content : {"auto", "logits", "probabilities"}, default "auto"
+        What the tensor holds; decides what masked entries are taken to be, see Notes.
+
+    Returns
+    -------
+    Organization
+
+    Raises
+    ------
+    ShapeError, DataError, SettingError
+        If the tensor, the mask or a setting cannot be used; the message names the place.
+
+    Notes
+    -----
+    First the trees of all axes but the last from the initial affinity. Then each iteration: the
+    last axis' tree, and the others in order, each from the EMD along the newest trees of all other
+    axes (:func:`haarbor.tree_emd`), turned into an affinity (:func:`haarbor.distance_affinity`)
+    and a tree (:func:`haarbor.build_tree`). The loop is deterministic: the same input gives the
+    same trees for any number of threads. It ends when the trees repeat; sometimes they come back
+    after two or more iterations instead and would go round for ever, which ``org.period`` tells.
+
+    Masked probabilities are 0, which is their value. Masked logits have none: they are set to the
+    mean of the valid entries of their row, and the settings say so.
+
+    The published settings are those of this signature with ``refine="published"`` for tensors, and
+    ``alpha=1, beta=0, n_iterations=10`` for matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blocks = np.kron(np.eye(2), np.ones((2, 2)))[[0, 2, 1, 3]] + 0.1
+    >>> org = organize(blocks, axes=("query", "key"))
+    >>> org.trees["query"].levels.tolist()
+    [[0, 0, 0, 0], [0, 1, 0, 1], [0, 1, 2, 3]]
+    >>> org.order("query").tolist()  # items 0 and 2 together, and 1 and 3
+    [0, 2, 1, 3]
+    """
+    names = axis_names(axes, n_axes_of(X))
+    if len(names) < 2:
+        raise ShapeError(
+            f"a questionnaire needs at least two axes; found {names}. Pass a matrix or a tensor."
+        )
+    summing = engine_named(engine)
+    alphas, betas = exponent_by_axis("alpha", alpha, names), exponent_by_axis("beta", beta, names)
+    settings = QuestionnaireSettings(
+        axes=names,
+        n_iterations=n_iterations,
+        initial=initial,
+        alpha=alphas,
+        beta=betas,
+        tree=tree,
+        tree_constant=tree_constant,
+        cut=cut,
+        refine=refine,
+        engine=summing.name,
+        precision="float64",
+        masked_entries="unmasked",
+    )
+    array = real_array(X)
+    require_sums_fit(names, array.shape)
+    tensor, kind = neutral_tensor(array, names, mask, content)
+    settings = replace(
+        settings,
+        precision="float32" if tensor.dtype == np.float32 else "float64",
+        masked_entries=_MASKED[kind],
+    )
+    return _Questionnaire(tensor, settings, summing).answer()
+
+
+class _Questionnaire:
+    """The loop, and what it carries from step to step."""
+
+    def __init__(self, tensor: FloatArray, settings: QuestionnaireSettings, engine: L1Engine) -> None:
+        self.settings = settings
+        names = settings.axes
+        self.last = "head" if "head" in names else names[-1]
+        self.first = tuple(axis for axis in names if axis != self.last)
+        self.threads = engine.threads if isinstance(engine, CpuEngine) else None
+        self.shape = tensor.shape
+        role_order = [names.index(axis) for axis in (*self.first, self.last)]
+        self.initial = {axis: frozen(self._initial_affinity(tensor, axis)) for axis in self.first}
+        self.exponent = excess_exponent(tensor)
+        self.emd = ReusedEmd(
+            FolderMeans(scaled(tensor, self.exponent).transpose(role_order), (*self.first, self.last)),
+            {axis: (settings.alpha[axis], settings.beta[axis]) for axis in names},
+            engine,
+        )
+        self.history: dict[str, list[PartitionTree]] = {axis: [] for axis in names}
+        self.affinities: dict[str, FloatArray] = {}
+        self.seen_from: dict[str, dict[str, PartitionTree]] = {}
+
+    def _initial_affinity(self, tensor: FloatArray, axis: str) -> FloatArray:
+        affinity = cosine_affinity if self.settings.initial == "cosine" else gaussian_affinity
+        return affinity(tensor, axis, axes=self.settings.axes, threads=self.threads)
+
+    def _tree(self, affinity: FloatArray) -> PartitionTree:
+        settings = self.settings
+        return build_tree(
+            affinity, tree=settings.tree, tree_constant=settings.tree_constant, cut=settings.cut
+        )
+
+    def _refine(self, axis: str, trees: dict[str, PartitionTree]) -> None:
+        """Append the tree of `axis` seen along `trees`, the same one again if nothing changed."""
+        if self.seen_from.get(axis) == trees:
+            self.history[axis].append(self.history[axis][-1])
+            return
+        distances = self.emd.distances(axis, trees)
+        require_symmetric(distances, "distances", float(distances.max()))
+        affinity = affinity_of_distances(distances, self.exponent)
+        self.affinities[axis] = frozen(affinity)
+        self.seen_from[axis] = trees
+        self.history[axis].append(self._tree(affinity))
+
+    def answer(self) -> Organization:
+        for axis in self.first:
+            self.history[axis].append(self._tree(self.initial[axis]))
+            self.affinities[axis] = self.initial[axis]
+        states = [self._state()]
+        period = done = 0
+        while done < self.settings.n_iterations and period != 1:
+            done += 1
+            from_start = self.settings.refine == "published" and len(self.first) > 1
+            newest = 0 if from_start else -1
+            self._refine(self.last, {axis: self.history[axis][newest] for axis in self.first})
+            for axis in self.first:
+                self._refine(axis, {a: trees[-1] for a, trees in self.history.items() if a != axis})
+            state = self._state()
+            if state in states and not period:
+                period = len(states) - states.index(state)
+            states.append(state)
+        return Organization(
+            shape=self.shape,
+            trees={axis: trees[-1] for axis, trees in self.history.items()},
+            history={axis: tuple(trees) for axis, trees in self.history.items()},
+            affinities=self.affinities,
+            initial_affinities=self.initial,
+            period=period,
+            n_iterations=done,
+            settings=self.settings,
+        )
+
+    def _state(self) -> tuple[PartitionTree, ...]:
+        # The last axis' tree is made anew from the others, so the others determine what follows.
+        return tuple(self.history[axis][-1] for axis in self.first)

@@ -1,0 +1,156 @@
+"""The page itself: template, style, scripts and data in one file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from haarbor.errors import SettingError
+from haarbor.printable import printable
+from haarbor.report._packing import packed_text
+from haarbor.report._run_payload import RunPayload
+from haarbor.report.sections import SECTIONS
+
+__all__ = ["page_html", "script_text"]
+
+_STYLES = ("theme.css", "page.css", "drawing.css", "figures.css", "views.css")
+# In this order: each may use those before it while it is read, and all others later.
+_DRAWING = (
+    "elements",
+    "arithmetic",
+    "words",
+    "controls",
+    "theme",
+    "canvas",
+    "colours",
+    "state",
+    "zip_archive",
+    "tables",
+    "charts",
+    "tooltip",
+    "matrix_window",
+    "matrix_axes",
+    "matrix_view",
+    "point_projection",
+    "point_axes",
+    "point_cloud",
+    "tree_block",
+)
+_PAYLOAD = ("packing", "run_payload", "shown_batch", "haar_scales", "head_geometry", "overview", "provenance")
+_FIGURES = (
+    "affinity",
+    "attention",
+    "diffusion_map",
+    "haar_scales",
+    "head_map",
+    "head_tree",
+    "over_batches",
+)
+_VIEWS = ("attention_image", "attention_text", "comparison", "explorer", "search", "two_runs")
+_SCRIPTS = (
+    *(f"drawing/{name}.js" for name in _DRAWING),
+    *(f"{name}.js" for name in _PAYLOAD),
+    *(f"interactive/{name}.js" for name in _FIGURES),
+    *(f"views/{name}.js" for name in _VIEWS),
+    *(f"sections/{name.replace('-', '_')}.js" for name in SECTIONS),
+    "page.js",
+)
+
+
+def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
+    """The page of one run, or of two side by side.
+
+    Parameters
+    ----------
+    payloads : sequence of RunPayload
+    about : mapping
+        JSON values about the page as a whole: versions and commands.
+
+    Returns
+    -------
+    str
+        HTML, the same for the same payloads.
+    """
+    own_script = "\n".join(_asset(name) for name in _SCRIPTS)
+    plotly = _plotly_script()
+    pieces = [
+        _data_element(
+            "page-data",
+            "application/json",
+            script_text(_json({"about": dict(about), "runs": [p.data for p in payloads]})),
+        )
+    ]
+    for number, payload in enumerate(payloads):
+        pieces += [
+            _data_element(f"run-{number}-{name}", "text/plain", packed_text(data))
+            for name, data in payload.blobs.items()
+        ]
+    pieces.append(_data_element("plotly-source", "text/plain", packed_text(plotly.encode("utf-8"))))
+    title = " and ".join(str(payload.data["model"]) for payload in payloads)
+    parts = {
+        "policy": _policy(own_script, plotly),
+        "title": html.escape(printable(f"{title} - attention heads")),
+        "style": "\n".join(_asset(name) for name in _STYLES),
+        "data": "\n".join(pieces),
+        "script": own_script,
+    }
+    text = _asset("page.html")
+    # One pass: what is put in is never looked through for places again.
+    head, *rest = text.split("{{")
+    for piece in rest:
+        name, _, after = piece.partition("}}")
+        head += parts[name] + after
+    return head
+
+
+def script_text(text: str) -> str:
+    r"""JSON text that may stand in a script element: nothing in it can end the element or start markup.
+
+    Examples
+    --------
+    >>> script_text('"</script>"')
+    '"\\u003c/script\\u003e"'
+    """
+    for letter in ("<", ">", "&", "\u2028", "\u2029"):
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _json(value: Any) -> str:
+    # ASCII throughout: lone surrogates of odd tokenizers stay what they are.
+    return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
+
+
+def _data_element(name: str, kind: str, text: str) -> str:
+    return f'<script type="{kind}" id="{name}">{text}</script>'
+
+
+def _asset(name: str) -> str:
+    return files("haarbor.report").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
+
+
+def _plotly_script() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise SettingError(
+            "a report needs the plotly package, which is not installed. Run pip install 'haarbor[report]'."
+        ) from None
+    return str(get_plotlyjs())
+
+
+def _policy(*scripts: str) -> str:
+    """Content-Security-Policy: these scripts and no others, and nothing from outside."""
+    hashes = " ".join(
+        "'sha256-" + base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii") + "'"
+        for script in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )

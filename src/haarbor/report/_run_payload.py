@@ -1,0 +1,114 @@
+"""A run as the page needs it: a few numbers in JSON, and the large things packed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from haarbor.analysis import head_geometry, head_scores
+from haarbor.errors import DataError
+from haarbor.report._organized import missing_result
+from haarbor.report._overview import overview_sentences
+from haarbor.report._packed_geometry import geometry_blobs, geometry_data
+from haarbor.report._packing import plain_numbers
+from haarbor.report._provenance import run_settings
+from haarbor.report._run_name import run_name
+from haarbor.report._shown_batch import shown_batch
+from haarbor.report.sections import SECTIONS
+from haarbor.store import Run
+
+__all__ = ["RunPayload", "run_payload"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RunPayload:
+    """What the page holds of a run."""
+
+    data: Mapping[str, Any]
+    """JSON values."""
+    blobs: Mapping[str, bytes]
+    """Large things by name."""
+
+
+def run_payload(run: Run, chosen: Mapping[str, Any], n_batches: int) -> RunPayload:
+    """Gather a run for the page.
+
+    Parameters
+    ----------
+    run : Run
+        Organised.
+    chosen : mapping
+        The content and the stream.
+    n_batches : int
+        How many batches come with their matrices, the first ones.
+
+    Returns
+    -------
+    RunPayload
+
+    Raises
+    ------
+    DataError
+        If the run has no batches, or has not been organised.
+    """
+    batches = run.batches
+    if not batches:
+        raise DataError("the run must have at least one complete batch; it has none. Capture again.")
+    lacking = missing_result(run, chosen, n_batches)
+    if lacking is not None:
+        raise DataError(
+            f"the run must be organised before it is reported; its {lacking} is missing or damaged. "
+            "Run haarbor organize, or call haarbor.analysis.organize_run."
+        )
+    sizes = run.plan.stream(chosen["stream"])
+    scores = head_scores(run, **chosen)
+    each_batch = [{s.name: s for s in head_scores(run, batch=batch, **chosen)} for batch in batches]
+    geometry = head_geometry(run.load_result("consensus", **chosen))
+    stability = run.load_result("ranking-stability", **chosen)
+    blobs = {f"geometry-{name}": data for name, data in geometry_blobs(geometry).items()}
+    shown = []
+    for place, batch in enumerate(batches[:n_batches]):
+        found = shown_batch(run, batch, chosen)
+        shown.append(found.data)
+        blobs |= {f"batch-{place}-{name}": data for name, data in found.blobs.items()}
+    sections = {name: section(run, chosen) for name, section in SECTIONS.items()}
+    data = {
+        "name": run_name(run),
+        "model": run.model,
+        "content": chosen["content"],
+        "stream": chosen["stream"] if len(run.streams) > 1 else None,
+        "labels": run.plan.labels,
+        "layers": sizes.n_layers,
+        "heads_per_layer": sizes.n_heads,
+        "head_groups": None if sizes.head_groups is None else list(sizes.head_groups),
+        "batches": list(batches),
+        "scores": [
+            {
+                "name": score.name,
+                "label": score.label,
+                "meaning": score.meaning,
+                "high": score.high_means,
+                "low": score.low_means,
+                "values": score.values,
+                "by_batch": [batch[score.name].values for batch in each_batch]
+                if all(score.name in batch for batch in each_batch)
+                else None,
+            }
+            for score in scores
+        ],
+        "geometry": geometry_data(geometry),
+        "overview": overview_sentences(run, scores, geometry, stability, chosen),
+        "shown": shown,
+        "sections": {name: found for name, found in sections.items() if found is not None},
+        "settings": run_settings(run, chosen),
+        "median_distance": _median_distance(geometry.distances),
+    }
+    return RunPayload(data=plain_numbers(data), blobs=blobs)
+
+
+def _median_distance(distances: Any) -> float:
+    pairs = distances[np.triu_indices(distances.shape[0], 1)]
+    return float(np.median(pairs)) if pairs.size else 0.0

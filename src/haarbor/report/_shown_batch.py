@@ -1,0 +1,185 @@
+"""One batch in the page: its matrices as bytes, its tokens, orders, folders, scales and picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from haarbor.analysis import valid_tokens
+from haarbor.array_types import AnyArray, ByteArray, FloatArray, IntArray
+from haarbor.questionnaire import Organization
+from haarbor.report._coarse_cells import coarse_matrix, coarse_size
+from haarbor.report._packing import quantised_matrix
+from haarbor.store import Run
+from haarbor.trees import PartitionTree
+from haarbor.wavelets import haar_scales
+
+__all__ = ["ShownBatch", "patch_grid", "shown_batch"]
+
+_THUMBNAIL = 40
+# Matrices of a batch may have so many entries in the page; larger ones are shown by means of blocks.
+_MOST_CELLS = 24_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ShownBatch:
+    """What the page holds of a batch."""
+
+    data: Mapping[str, Any]
+    """For JSON."""
+    blobs: Mapping[str, bytes]
+    """Large things by name, to be compressed."""
+
+
+def shown_batch(run: Run, batch: int, chosen: Mapping[str, Any]) -> ShownBatch:
+    """Gather a batch for the page.
+
+    Parameters
+    ----------
+    run : Run
+        Organised.
+    batch : int
+    chosen : mapping
+        The content and the stream.
+
+    Returns
+    -------
+    ShownBatch
+    """
+    organization: Organization = run.load_result("organization", batch=batch, **chosen)
+    tokens = valid_tokens(
+        np.asarray(run.tensor(batch, **chosen)), np.asarray(run.mask(batch, chosen["stream"]))
+    )
+    labels = run.labels(batch, chosen["stream"])
+    query_labels = [labels.query[place] for place in tokens.queries]
+    key_labels = [labels.key[place] for place in tokens.keys]
+    orders = {axis: organization.order(axis) for axis in ("query", "key")}
+    values = tokens.filled(chosen["content"])
+    scales = haar_scales(values, organization.trees)
+    block = _block(values.shape)
+    data: dict[str, Any] = {
+        "batch": batch,
+        "n_queries": values.shape[0],
+        "n_keys": values.shape[1],
+        "query_labels": query_labels,
+        "key_labels": None if key_labels == query_labels else key_labels,
+        "orders": orders,
+        "folders": {axis: _folder_sizes(organization.trees[axis], orders[axis]) for axis in orders},
+        "block": block,
+        "masked": not bool(tokens.mask.all()),
+        "scales": scales.to_data(),
+        "grid": patch_grid(key_labels) if len(query_labels) == len(key_labels) else None,
+    }
+    blobs: dict[str, bytes] = {"scales": scales.to_bytes()}
+    if data["masked"]:
+        blobs["mask"] = np.packbits(tokens.mask, axis=None).tobytes()
+    data["quantisation"] = _pack_matrices(values, orders, block, blobs)
+    blobs["thumbnails"] = _thumbnails(values, orders)
+    picture = run.picture(batch)
+    if picture is not None:
+        data["picture"] = list(picture.shape[:2])
+        blobs["picture"] = picture.tobytes()
+    return ShownBatch(data=data, blobs=blobs)
+
+
+def patch_grid(labels: Sequence[str]) -> dict[str, int] | None:
+    """Rows and columns of the patches of an image, and how many tokens stand before them.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Of all tokens; those of patches are "row,column", row by row.
+
+    Returns
+    -------
+    dict or None
+        None where the labels are no whole grid of patches.
+
+    Examples
+    --------
+    >>> patch_grid(["CLS", "0,0", "0,1", "1,0", "1,1"])
+    {'first': 1, 'rows': 2, 'columns': 2}
+    >>> patch_grid(["the", "cat"]) is None
+    True
+    """
+    places = [re.fullmatch(r"(\d+),(\d+)", label) for label in labels]
+    first = next((index for index, place in enumerate(places) if place is not None), None)
+    if first is None:
+        return None
+    found = [None if place is None else (int(place[1]), int(place[2])) for place in places[first:]]
+    if found[-1] is None:
+        return None
+    rows, columns = found[-1][0] + 1, found[-1][1] + 1
+    if found != [(row, column) for row in range(rows) for column in range(columns)]:
+        return None
+    return {"first": first, "rows": rows, "columns": columns}
+
+
+def _block(shape: tuple[int, ...]) -> int:
+    """Side of the blocks whose means are shown, 1 where every entry fits."""
+    n_queries, n_keys, n_heads = shape
+    block = 1
+    # Blocks are different in the two orders, so both have to be there.
+    while (
+        n_heads * coarse_size(n_queries, block) * coarse_size(n_keys, block) * (2 if block > 1 else 1)
+        > _MOST_CELLS
+    ):
+        block += 1
+    return block
+
+
+def _pack_matrices(
+    values: AnyArray, orders: Mapping[str, IntArray], block: int, blobs: dict[str, bytes]
+) -> dict[str, Any]:
+    power = 2 if values.min() >= 0 else 1
+    largest = 0.0
+    for head in range(values.shape[2]):
+        # In the organised order, where neighbours are alike and so take less room.
+        organised = values[:, :, head][np.ix_(orders["query"], orders["key"])]
+        matrices = {"head": organised} if block == 1 else {"head": organised, "original": values[:, :, head]}
+        for name, matrix in matrices.items():
+            found = quantised_matrix(coarse_matrix(matrix, block), power)
+            blobs[f"{name}-{head}"] = found.to_bytes()
+            largest = max(largest, found.largest_error)
+    return {"power": power, "largest_error": largest, "largest_value": float(values.max())}
+
+
+def _thumbnails(values: AnyArray, orders: Mapping[str, IntArray]) -> bytes:
+    """Small pictures of all heads in the organised order, each on its own scale."""
+    small = np.stack(
+        [
+            _thumbnail(values[:, :, head][np.ix_(orders["query"], orders["key"])])
+            for head in range(values.shape[2])
+        ]
+    )
+    return small.tobytes()
+
+
+def _thumbnail(matrix: AnyArray) -> ByteArray:
+    rows = np.minimum(np.arange(_THUMBNAIL) * matrix.shape[0] // _THUMBNAIL, matrix.shape[0] - 1)
+    columns = np.minimum(np.arange(_THUMBNAIL) * matrix.shape[1] // _THUMBNAIL, matrix.shape[1] - 1)
+    if matrix.shape[0] > _THUMBNAIL and matrix.shape[1] > _THUMBNAIL:
+        sums = np.add.reduceat(np.add.reduceat(matrix.astype(np.float64), rows, axis=0), columns, axis=1)
+        heights = np.diff(np.append(rows, matrix.shape[0]))
+        widths = np.diff(np.append(columns, matrix.shape[1]))
+        cells: FloatArray = sums / heights[:, None] / widths[None, :]
+    else:
+        cells = matrix[np.ix_(rows, columns)].astype(np.float64)
+    low, high = float(cells.min()), float(cells.max())
+    share = (cells - low) / (high - low) if high > low else np.zeros_like(cells)
+    steps: ByteArray = np.rint(np.sqrt(share) * 255).astype(np.uint8)
+    return steps
+
+
+def _folder_sizes(tree: PartitionTree, order: IntArray) -> list[list[int]]:
+    """For each level the sizes of its folders, in the order of the leaves; singletons left out."""
+    found = []
+    for row in tree.levels[:-1]:
+        along = row[order]
+        borders = np.flatnonzero(np.diff(along)) + 1
+        found.append(np.diff(np.concatenate([[0], borders, [along.size]])).tolist())
+    return found

@@ -1,0 +1,105 @@
+"""The report of a run, or of two: from the store to one HTML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from haarbor.analysis import chosen_parts, require_run
+from haarbor.argument_kinds import require_whole_number
+from haarbor.errors import SettingError
+from haarbor.report._page import page_html
+from haarbor.report._provenance import commands, library_versions
+from haarbor.report._run_payload import run_payload
+from haarbor.store import Run
+from haarbor.whole_file import file_place, whole_file
+
+__all__ = ["report_html", "write_report"]
+
+
+def report_html(
+    runs: Run | Sequence[Run],
+    *,
+    content: str | None = None,
+    stream: str | None = None,
+    n_batches: int = 1,
+) -> str:
+    """Self-contained page about a run, or about two side by side.
+
+    Parameters
+    ----------
+    runs : Run or sequence of one or two Run
+        Organised; see :func:`haarbor.analysis.organize_run`.
+    content : {"probabilities", "logits"}, optional
+        Probabilities if the run holds them, else logits.
+    stream : str, optional
+        The first one if not given.
+    n_batches : int, default 1
+        How many batches come with the matrices of all their heads; everything else is of all batches.
+
+    Returns
+    -------
+    str
+        HTML; the same run gives the same text.
+
+    Raises
+    ------
+    SettingError
+        If there are more than two runs, or an option is not offered.
+    DataError
+        If a run is empty or not organised.
+    """
+    chosen_runs = [runs] if isinstance(runs, Run) else runs
+    if not isinstance(chosen_runs, list | tuple):
+        require_run(chosen_runs)
+    if len(chosen_runs) not in (1, 2):
+        raise SettingError(
+            f"a report is of one run or of two; found {len(chosen_runs)}. Make a report of each, or of pairs."
+        )
+    require_whole_number("n_batches", n_batches, 1)
+    chosen = [chosen_parts(run, content, stream) for run in chosen_runs]
+    payloads = [run_payload(run, parts, n_batches) for run, parts in zip(chosen_runs, chosen, strict=True)]
+    options = []
+    if content is not None:
+        options += ["--content", content]
+    if stream is not None:
+        options += ["--stream", stream]
+    if n_batches != 1:
+        options += ["--batches", str(n_batches)]
+    about = {"versions": library_versions(), "commands": commands(chosen_runs, chosen, options)}
+    return page_html(payloads, about)
+
+
+def write_report(
+    runs: Run | Sequence[Run],
+    path: str | os.PathLike[str],
+    *,
+    content: str | None = None,
+    stream: str | None = None,
+    n_batches: int = 1,
+) -> int:
+    """Write the page to a file; all of it, or nothing.
+
+    Parameters
+    ----------
+    runs : Run or sequence of one or two Run
+    path : str or path
+        A file that is there is replaced, one that a link leads to as well; nothing else is.
+    content, stream, n_batches
+        As for :func:`report_html`.
+
+    Returns
+    -------
+    int
+        Bytes written.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be written; a device, a pipe or a folder is told before the page is made.
+    """
+    file_place(path, "the report")
+    data = report_html(runs, content=content, stream=stream, n_batches=n_batches).encode("utf-8")
+    with whole_file(path, "the report") as unfinished:
+        unfinished.write_bytes(data)
+    return len(data)

@@ -1,0 +1,41 @@
+"""How nearly the softmax of each head is its logits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from haarbor.analysis import measured
+from haarbor.array_types import FloatArray
+from haarbor.store import Run
+
+__all__ = ["invariance_section"]
+
+_FORMS = ("exact", "paper", "invariance", "linear")
+
+
+def invariance_section(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Figures of the first batch that was measured; None where none was."""
+    first = next(measured(run, "softmax-invariance", chosen["stream"]), None)
+    if first is None:
+        return None
+    batch, found = first
+    return {
+        "batch": batch,
+        "figures": {name: found.figures[name] for name in _FORMS},
+        "logit_deviation": found.logit_deviation,
+        "medians": {
+            "organised": [_median(found.figures[name]) for name in _FORMS],
+            "shuffled_trees": [_median(found.shuffled_trees[name]) for name in _FORMS],
+            "shuffled_rows": [_median(found.shuffled_rows[name]) for name in _FORMS],
+        },
+        "correlations": found.correlations(),
+        "trees": found.settings,
+    }
+
+
+def _median(values: FloatArray) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if known.size else float("nan")

@@ -1,0 +1,275 @@
+"""Affinities between the slices of a tensor, and from distances."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import FloatArray, real_array
+from haarbor.binary_scale import excess_exponent, excess_exponents, scaled
+from haarbor.engines import ordered_results, thread_count
+from haarbor.errors import AffinityError, AffinityWarning
+from haarbor.memory import require_memory
+from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
+from haarbor.options import shown
+from haarbor.spectral._markov import require_square, require_symmetric
+from haarbor.spectral._slices import slice_blocks
+
+__all__ = ["affinity_of_distances", "cosine_affinity", "distance_affinity", "gaussian_affinity"]
+
+_NEIGHBOURS = 5
+# A sum of squares below this has terms that are too small to be squared exactly.
+_SMALL_SQUARES = 2.0**-400
+
+
+def cosine_affinity(
+    X: npt.ArrayLike, axis: int | str = 0, *, axes: Sequence[str] | None = None, threads: int | None = None
+) -> FloatArray:
+    r"""Mutual cosine between the slices of a tensor, floored at zero.
+
+    Entries that are exactly 0 or NaN count as missing, and each pair of slices is compared over
+    the entries present in both: under a causal mask two queries are compared over the keys both
+    can see.
+
+    Parameters
+    ----------
+    X : array_like of float, any number of axes
+    axis : int or str, default 0
+        Axis whose slices are compared, by position or name.
+    axes : sequence of str, optional
+        Axis names, needed for a named `axis` when the tensor is not (query, key[, head]).
+    threads : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n)
+        Symmetric, between 0 and 1 up to rounding.
+
+    Warns
+    -----
+    AffinityWarning
+        If some slices hold nothing but missing entries. They are given affinity 1 among
+        themselves and 0 to all others.
+
+    Notes
+    -----
+    With :math:`v` the indicator of present entries,
+
+    .. math:: G_{ij} = \max\Bigl(0, \frac{\langle x_i, x_j\rangle}
+              {\sqrt{\langle x_i^2, v_j\rangle \langle v_i, x_j^2\rangle}}\Bigr),
+
+    and 0 where two slices share no entry. With nothing missing this is the ordinary cosine.
+
+    Examples
+    --------
+    >>> cosine_affinity([[1.0, 1.0, 0.0], [2.0, 2.0, 5.0], [-1.0, 1.0, 0.0]]).round(3).tolist()
+    [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    tensor, position, has_nan = _slices_of(X, axis, axes, nan_is_missing=True)
+    workers = thread_count(threads)
+    n_slices = tensor.shape[position]
+    if excess_exponent(tensor):
+        tensor = _with_ordinary_slices(tensor, position)
+    inner, overlap = _products(tensor, position, has_nan, workers)
+    if (np.diagonal(overlap) < _SMALL_SQUARES).any():
+        ordinary = _with_ordinary_slices(tensor, position)
+        if ordinary is not tensor:
+            inner, overlap = _products(ordinary, position, has_nan, workers)
+    inner = np.triu(inner) + np.triu(inner, 1).T
+    norms = np.sqrt(overlap * overlap.T)
+    affinity = np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0)
+    np.maximum(affinity, 0.0, out=affinity)
+    empty = np.diagonal(overlap) == 0
+    if empty.any():
+        warnings.warn(
+            f"{int(empty.sum())} of {n_slices} slices hold only zeros (first: {int(np.argmax(empty))}); "
+            "they are taken as alike among themselves and unlike all others. Drop them if they are padding.",
+            AffinityWarning,
+            stacklevel=2,
+        )
+        affinity[np.ix_(empty, empty)] = 1.0
+    return affinity
+
+
+def _with_ordinary_slices(tensor: FloatArray, position: int) -> FloatArray:
+    """The tensor with every slice of extreme size scaled by itself, which changes no cosine."""
+    others = tuple(place for place in range(tensor.ndim) if place != position)
+    exponents = excess_exponents(tensor, others)
+    return scaled(tensor, exponents.reshape([-1 if place == position else 1 for place in range(tensor.ndim)]))
+
+
+def _products(
+    tensor: FloatArray, position: int, has_nan: bool, threads: int
+) -> tuple[FloatArray, FloatArray]:
+    """Products of every two slices, for i <= j; squares of slice i over the entries present in j."""
+    from haarbor.engines import add_products
+    from haarbor.spectral._presence_kernels import squares_by_presence
+
+    n_slices = tensor.shape[position]
+
+    def sums(form: Callable[[], FloatArray]) -> tuple[FloatArray, FloatArray]:
+        block = form().astype(np.float64, copy=False)
+        if has_nan:
+            block = np.nan_to_num(block)
+        flat = block.reshape(n_slices, -1)
+        inner = np.zeros((n_slices, n_slices))
+        overlap = np.zeros((n_slices, n_slices))
+        add_products(flat, flat, True, inner)
+        # Columns that are present in the same slices can be added before the product: under a
+        # causal mask that leaves one column a key, whatever the number of heads.
+        squares, present, alike = squares_by_presence(block)
+        if not alike:
+            squares, present = np.square(flat), (flat != 0).astype(np.float64)
+        add_products(squares, present, False, overlap)
+        return inner, overlap
+
+    inner = np.zeros((n_slices, n_slices))
+    overlap = np.zeros((n_slices, n_slices))
+    for part, part_overlap in ordered_results(sums, slice_blocks(tensor, position), threads):
+        inner += part
+        overlap += part_overlap
+    return inner, overlap
+
+
+def gaussian_affinity(
+    X: npt.ArrayLike, axis: int | str = 0, *, axes: Sequence[str] | None = None, threads: int | None = None
+) -> FloatArray:
+    r"""Gaussian kernel between the slices of a tensor, each with a bandwidth of its own.
+
+    Parameters
+    ----------
+    X : array_like of float, any number of axes
+    axis : int or str, default 0
+        Axis whose slices are compared, by position or name.
+    axes : sequence of str, optional
+        Axis names, as for :func:`cosine_affinity`.
+    threads : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n)
+        Symmetric, 1 on the diagonal.
+
+    Notes
+    -----
+    With :math:`D` the Euclidean distances and :math:`b_j` the median of the five smallest entries
+    of column :math:`j` (the zero distance to itself is one of them; 1 where that median is 0),
+
+    .. math:: G = (K + K^T)/2, \quad K_{ij} = \exp(-D_{ij}^2 / b_j^2).
+
+    Examples
+    --------
+    >>> gaussian_affinity([[0.0], [1.0], [3.0]]).round(4).tolist()
+    [[1.0, 0.3679, 0.0528], [0.3679, 1.0, 0.1931], [0.0528, 0.1931, 1.0]]
+    """
+    tensor, position, _ = _slices_of(X, axis, axes, nan_is_missing=False)
+    from scipy.spatial.distance import pdist, squareform
+
+    n_slices = tensor.shape[position]
+    workers = thread_count(threads)
+    # float32 is squared in float64, which has room for all of it.
+    exponent = excess_exponent(tensor) if tensor.dtype == np.float64 else 0
+    tensor = scaled(tensor, exponent)
+
+    def squares(form: Callable[[], FloatArray]) -> FloatArray:
+        flat = form().reshape(n_slices, -1)
+        pairs: FloatArray = pdist(flat.astype(np.float64, copy=False), "sqeuclidean")
+        return pairs
+
+    pairs = np.zeros(n_slices * (n_slices - 1) // 2)
+    for part in ordered_results(squares, slice_blocks(tensor, position), workers):
+        pairs += part
+    distances: FloatArray = squareform(np.sqrt(pairs)) if n_slices > 1 else np.zeros((1, 1))
+    nearest = np.sort(distances, axis=0)[:_NEIGHBOURS]
+    bandwidth = np.median(nearest, axis=0)
+    zero = bandwidth == 0
+    bandwidth[zero] = 1.0
+    ratios = np.square(distances) / np.square(bandwidth)[None, :]
+    if exponent and zero.any():
+        # The bandwidth 1 is in the units of the data.
+        with np.errstate(over="ignore"):
+            ratios[:, zero] = np.square(np.ldexp(distances[:, zero], exponent))
+    kernel = np.exp(-ratios)
+    symmetric: FloatArray = (kernel + kernel.T) / 2
+    return symmetric
+
+
+def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
+    r"""Affinity of a matrix of distances, :math:`\exp(-d / \operatorname{median}(d))`.
+
+    The median is over all entries, the zero diagonal included; a zero median counts as 1.
+
+    Parameters
+    ----------
+    distances : array_like of float, shape (n, n)
+        Symmetric, non-negative.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n)
+
+    Raises
+    ------
+    AffinityError
+        If the matrix is not square and symmetric, or an entry is negative or not finite.
+
+    Examples
+    --------
+    >>> distance_affinity([[0.0, 2.0, 2.0], [2.0, 0.0, 4.0], [2.0, 4.0, 0.0]])[0].round(4).tolist()
+    [1.0, 0.3679, 0.3679]
+    """
+    matrix = require_square(distances, "distances")
+    usable = np.isfinite(matrix) & (matrix >= 0)
+    if not usable.all():
+        row, column = np.argwhere(~usable)[0]
+        raise AffinityError(
+            f"distances must be finite and non-negative; entry ({row}, {column}) is "
+            f"{matrix[row, column]:.3g}. Pass a matrix of distances."
+        )
+    require_symmetric(matrix, "distances", float(matrix.max()))
+    exponent = excess_exponent(matrix)
+    return affinity_of_distances(scaled(matrix, exponent), exponent)
+
+
+def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
+    """Affinity of `matrix` times two to the power `exponent`, the matrix itself of ordinary size."""
+    scale = float(np.median(matrix))
+    with np.errstate(over="ignore"):
+        # A zero median counts as 1 in the units of the distances.
+        ratios: FloatArray = matrix / scale if scale > 0 else np.ldexp(matrix, exponent)
+    affinity: FloatArray = np.exp(-ratios)
+    return affinity
+
+
+def _slices_of(
+    X: npt.ArrayLike, axis: int | str, axes: Sequence[str] | None, *, nan_is_missing: bool
+) -> tuple[FloatArray, int, bool]:
+    n_axes = n_axes_of(X)
+    if axes is not None or isinstance(axis, str):
+        names = axis_names(axes, n_axes)
+    else:
+        names = tuple(f"axis {position}" for position in range(n_axes))
+    position = names.index(axis) if isinstance(axis, str) and axis in names else axis
+    if (
+        isinstance(position, bool)
+        or not isinstance(position, int | np.integer)
+        or not -n_axes <= position < n_axes
+    ):
+        raise AffinityError(
+            f"axis must be one of {names}; found {shown(axis)}. Pass a name, or a position from {-n_axes} "
+            f"to {n_axes - 1}."
+        )
+    place = int(position) % n_axes
+    array = real_array(X)
+    if array.ndim == n_axes:
+        n_slices = array.shape[place]
+        require_memory(
+            16 * n_slices**2, f"the affinities of {n_slices} slices", "Compare fewer slices at a time."
+        )
+    tensor = checked_tensor(array, names, nan_is_missing=nan_is_missing)
+    return tensor, place, nan_is_missing and bool(np.isnan(np.min(tensor)))

@@ -1,0 +1,284 @@
+"""Writing one batch, layer by layer, until it is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import AnyArray, BoolArray
+from haarbor.errors import DataError, SettingError, ShapeError, StoreError
+from haarbor.store._batch_marker import BatchMarker, Labels
+from haarbor.store._chunked_arrays import write_chunk
+from haarbor.store._keys import Keys
+from haarbor.store._layout import array_path, chunk_key, marker_key, picture_path
+from haarbor.store._pictures import checked_picture, stored_picture
+from haarbor.store._plain_array import plain_array
+from haarbor.store._planned_arrays import planned_arrays
+from haarbor.store._run_plan import RunPlan, StreamPlan
+from haarbor.store._stored_numbers import stored_layer, used_places
+
+__all__ = ["BatchWriter"]
+
+
+class BatchWriter:
+    """One batch being written; made by :meth:`RunWriter.batch`, never by hand.
+
+    Each layer goes to the store as it is given, and nothing of it is kept but a checksum and which
+    (query, key) entries were used. Layers may come in any order, the mask before or after them.
+    """
+
+    def __init__(self, keys: Keys, plan: RunPlan, batch: int) -> None:
+        self._keys = keys
+        self._plan = plan
+        self._arrays = planned_arrays(plan, batch + 1)
+        self._index = batch
+        self._checksums: dict[str, str] = {}
+        self._labels: dict[str, Labels] = {}
+        self._picture: tuple[tuple[int, int, int], str] | None = None
+        self._masks: dict[str, BoolArray] = {}
+        self._without_value: dict[str, BoolArray] = {}
+        self._not_zero: dict[str, BoolArray] = {}
+        self._open = True
+
+    @property
+    def index(self) -> int:
+        """Number of the batch."""
+        return self._index
+
+    def __repr__(self) -> str:
+        return f"BatchWriter(batch {self._index} of {self._keys.address})"
+
+    def write_layer(self, stream: str | None, layer: int, values: Mapping[str, npt.ArrayLike]) -> None:
+        """Store the attention of a layer.
+
+        Parameters
+        ----------
+        stream : str or None
+            None stands for the first stream of the plan.
+        layer : int
+        values : mapping of content to array_like of float, shape (n_heads, n_queries, n_keys)
+            One entry for each content of the plan.
+
+        Raises
+        ------
+        ShapeError, DataError, SettingError
+            If it does not fit the plan, or holds a value that cannot be stored.
+        StoreError
+            If the layer was written before, or cannot be written.
+        """
+        sizes = self._stream(stream)
+        is_number = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
+        if not is_number or not 0 <= layer < sizes.n_layers:
+            raise SettingError(
+                f"layer of stream {sizes.name!r} must lie in 0..{sizes.n_layers - 1}; found {layer!r}."
+                " Layers are counted from 0."
+            )
+        if not isinstance(values, Mapping) or set(values) != set(self._plan.contents):
+            names = map(str, values) if isinstance(values, Mapping) else (type(values).__name__,)
+            raise SettingError(
+                f"a layer must hold {', '.join(self._plan.contents)}; found {', '.join(names) or 'none'}. "
+                "Write what the plan's contents say."
+            )
+        # All are checked before any is written: a refused layer can be given again.
+        place = f"batch {self._index}, stream {sizes.name!r}, layer {layer}"
+        stored = {
+            content: stored_layer(values[content], sizes.layer_shape, self._plan.dtype, content, place)
+            for content in self._plan.contents
+        }
+        for content, array in stored.items():
+            self._write(array_path(sizes.name, content), layer, array)
+            kept = self._without_value if content == "logits" else self._not_zero
+            places = used_places(array, content)
+            kept[sizes.name] = places | kept[sizes.name] if sizes.name in kept else places
+
+    def write_mask(self, stream: str | None, mask: npt.ArrayLike) -> None:
+        """Store which entries are valid.
+
+        Parameters
+        ----------
+        stream : str or None
+        mask : array_like of bool, shape (n_queries, n_keys)
+            True where a query may look at a key; padding is False.
+        """
+        sizes = self._stream(stream)
+        array = plain_array(mask, f"mask of stream {sizes.name!r}")
+        expected = (sizes.n_queries, sizes.n_keys)
+        if array.dtype != np.bool_ or array.shape != expected:
+            raise ShapeError(
+                f"mask of stream {sizes.name!r} must be boolean of shape {expected} (query, key); found "
+                f"{array.dtype} of shape {array.shape}. An additive mask becomes one by mask == 0."
+            )
+        if not array.any():
+            raise DataError(
+                f"mask of stream {sizes.name!r} must leave a valid entry; batch {self._index} has none."
+                " Leave such a sample out."
+            )
+        self._write(array_path(sizes.name, "mask"), None, array)
+        self._masks[sizes.name] = array.copy()
+
+    def write_labels(
+        self,
+        stream: str | None,
+        query_labels: Sequence[str] | None,
+        key_labels: Sequence[str] | None = None,
+    ) -> None:
+        """Keep the texts of the queries and keys; they are stored when the batch is complete.
+
+        Parameters
+        ----------
+        stream : str or None
+        query_labels : sequence of str, length n_queries, or None
+            Their positions if not given.
+        key_labels : sequence of str, length n_keys, optional
+            The queries' if not given and there are as many keys, else their positions.
+        """
+        sizes = self._stream(stream)
+        if self._plan.labels == "none":
+            raise SettingError(
+                "labels need a plan with labels='tokens' or 'patches'; this one has 'none'."
+                " Make the plan with one of them."
+            )
+        if key_labels is None and sizes.n_keys == sizes.n_queries:
+            key_labels = query_labels
+        self._labels[sizes.name] = Labels(
+            _texts(query_labels, f"query labels of stream {sizes.name!r}", sizes.n_queries),
+            _texts(key_labels, f"key labels of stream {sizes.name!r}", sizes.n_keys),
+        )
+
+    def write_picture(self, picture: npt.ArrayLike) -> None:
+        """Store a small picture of what the network saw; a batch need not have one.
+
+        Parameters
+        ----------
+        picture : array_like of uint8, shape (height, width, 3)
+            At most 224 pixels on a side, normalisation undone.
+
+        Raises
+        ------
+        ShapeError
+            If it is of another dtype or shape, or larger.
+        StoreError
+            If it was written before, or cannot be written.
+        """
+        self._require_open()
+        checked = checked_picture(picture)
+        if self._picture is not None:
+            raise StoreError(
+                f"the picture of batch {self._index} must be written once; it was written before."
+                " Write it once per batch."
+            )
+        height, width, channels = checked.shape
+        written = stored_picture(self._keys, self._index, checked)
+        self._picture = ((height, width, channels), written)
+
+    def _stream(self, name: str | None) -> StreamPlan:
+        self._require_open()
+        return self._plan.stream(name)
+
+    def _require_open(self) -> None:
+        if not self._open:
+            raise StoreError(
+                f"a batch can be written only inside its block; batch {self._index} was left. "
+                "Indent the call under `with writer.batch(...)`."
+            )
+
+    def _write(self, path: str, layer: int | None, values: AnyArray) -> None:
+        key = chunk_key(path, self._index, layer)
+        what = path if layer is None else f"layer {layer} of {path}"
+        if key in self._checksums:
+            raise StoreError(f"{what} of batch {self._index} must be written once; it was written before.")
+        self._checksums[key] = write_chunk(self._keys, key, self._arrays[path], values)
+
+    def _finish(self) -> None:
+        """Check that everything is there, and wait until it is there for good."""
+        self._require_everything()
+        for stream in self._plan.streams:
+            self._require_agreement(stream)
+        self._keys.make_durable(self._checksums)
+
+    def _mark(self) -> None:
+        """Mark the batch complete."""
+        self._keys.write(marker_key(self._index), self._marker().to_bytes())
+
+    def _close(self) -> None:
+        self._open = False
+
+    def _require_everything(self) -> None:
+        missing = []
+        for stream in self._plan.streams:
+            for content in self._plan.contents:
+                path = array_path(stream.name, content)
+                lacking = [
+                    layer
+                    for layer in range(stream.n_layers)
+                    if chunk_key(path, self._index, layer) not in self._checksums
+                ]
+                if lacking:
+                    missing.append(f"{path} layers {', '.join(map(str, lacking))}")
+            if stream.name not in self._masks:
+                missing.append(f"the mask of {stream.name!r}")
+        if missing:
+            raise StoreError(
+                f"a batch must be written whole; batch {self._index} lacks {'; '.join(missing)}. "
+                "Write them inside the block; the batch was left out."
+            )
+
+    def _require_agreement(self, stream: StreamPlan) -> None:
+        mask = self._masks[stream.name]
+        name = f"batch {self._index}, stream {stream.name!r}"
+        stray = self._not_zero.get(stream.name, np.False_) & ~mask
+        if stray.any():
+            query, key = np.argwhere(stray)[0]
+            raise DataError(
+                f"masked probabilities must be 0; {name} has another value at query {query}, key {key}, "
+                f"{int(stray.sum())} such places in all. Check that the mask is True where entries are "
+                "valid; set the rows of padding to 0."
+            )
+        stray = self._without_value.get(stream.name, np.False_) & mask
+        if stray.any():
+            query, key = np.argwhere(stray)[0]
+            raise DataError(
+                f"logits must be finite where the mask is open; {name} has -inf at query {query}, key {key}, "
+                f"{int(stray.sum())} such places in all. Pass the mask the model used, or logits before "
+                "masking."
+            )
+
+    def _marker(self) -> BatchMarker:
+        checksums: dict[str, tuple[str, ...]] = {}
+        for stream in self._plan.streams:
+            for content in self._plan.contents:
+                path = array_path(stream.name, content)
+                checksums[path] = tuple(
+                    self._checksums[chunk_key(path, self._index, layer)] for layer in range(stream.n_layers)
+                )
+            path = array_path(stream.name, "mask")
+            checksums[path] = (self._checksums[chunk_key(path, self._index)],)
+        shape = None
+        if self._picture is not None:
+            shape, written = self._picture
+            checksums[picture_path(self._index)] = (written,)
+        return BatchMarker(
+            batch=self._index,
+            plan=self._plan.digest,
+            checksums=checksums,
+            labels=self._labels,
+            picture=shape,
+        )
+
+
+def _texts(labels: Sequence[str] | None, what: str, size: int) -> tuple[str, ...]:
+    if labels is None:
+        return tuple(map(str, range(size)))
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        found = f"one {type(labels).__name__}"
+    else:
+        texts = tuple(labels)
+        others = {type(text).__name__ for text in texts if not isinstance(text, str)}
+        if len(texts) == size and not others:
+            return texts
+        found = f"{len(texts)} of {', '.join(sorted(others)) or 'str'}"
+    raise ShapeError(
+        f"{what} must be {size} texts; found {found}. Pass one text for each position, padding included."
+    )

@@ -1,0 +1,143 @@
+"""Begin a run, or go on with one that was interrupted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from haarbor.errors import StoreError
+from haarbor.store._batch_marker import complete_batches
+from haarbor.store._damaged_part import DamagedPartError
+from haarbor.store._keys import Keys, keys_at
+from haarbor.store._run_document import is_run_of, stored_plan, write_plan
+from haarbor.store._run_plan import RunPlan
+from haarbor.store._run_writer import RunWriter
+
+if TYPE_CHECKING:
+    from zarr.abc.store import Store
+
+__all__ = ["create_run"]
+
+
+def create_run(
+    location: str | os.PathLike[str] | Store,
+    plan: RunPlan,
+    *,
+    resume: bool = True,
+    repair: bool = False,
+    check_space: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
+) -> RunWriter:
+    """Writer of a run, new or continued.
+
+    A run that was interrupted, by whatever, and continued with the same plan and inputs ends as
+    the same files as one that was not.
+
+    Parameters
+    ----------
+    location : str, path or zarr.abc.store.Store
+        A folder, any fsspec URL such as ``s3://bucket/run.zarr``, or a zarr store.
+    plan : RunPlan
+    resume : bool, default True
+        Whether a run of the same plan that is there already is continued.
+    repair : bool, default False
+        Whether damaged descriptions are written anew, damaged results removed, and damaged batches made
+        absent, so that they are written again. Reads the whole run.
+    check_space : bool, default True
+        Whether to refuse a run that would not fit on the disk if it could not be compressed.
+    storage_options : mapping, optional
+        For the file system of a URL.
+
+    Returns
+    -------
+    RunWriter
+        Holds the run's lock until it is closed.
+
+    Raises
+    ------
+    StoreError
+        If something else is there, a run of another plan, another writer, or too little space.
+        Nothing is changed then.
+
+    Notes
+    -----
+    On a local disk the lock dies with its process. At a URL it is an object that says who writes:
+    two writers that begin in the same instant may both get it, and one left by a process that died
+    on another machine has to be removed by hand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from haarbor.store import RunPlan, StreamPlan
+    >>> stream = StreamPlan(name="decoder", n_layers=1, n_heads=2, n_queries=3, n_keys=3)
+    >>> plan = RunPlan(model="tiny", streams=(stream,), n_batches=2)
+    >>> with create_run("memory://create-run-example", plan) as writer:
+    ...     with writer.batch(0) as batch:
+    ...         batch.write_mask("decoder", np.ones((3, 3), dtype=bool))
+    ...         batch.write_layer("decoder", 0, {"probabilities": np.full((2, 3, 3), 1 / 3)})
+    ...     writer.missing_batches
+    (1,)
+    """
+    keys = keys_at(location, read_only=False, storage_options=storage_options)
+    begun = _continued(keys, plan, resume=resume, repair=repair)
+    if check_space:
+        _require_space(keys, plan, n_complete=len(complete_batches(keys)))
+    lock = keys.lock("writer")
+    try:
+        # Another process may have begun the run between the look above and the lock.
+        if not _continued(keys, plan, resume=resume or begun, repair=repair):
+            write_plan(keys, plan)
+        return RunWriter(keys, plan, lock, repair=repair)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _continued(keys: Keys, plan: RunPlan, *, resume: bool, repair: bool) -> bool:
+    """Whether there is a run to go on with; StoreError if there is one that must not be touched.
+
+    Where the root of a run is damaged there is none, as far as its root goes: it is written anew if
+    that is asked for, and if a complete batch bears witness that it was the same.
+    """
+    try:
+        there = stored_plan(keys)
+    except DamagedPartError:
+        if not (repair and resume and is_run_of(keys, plan)):
+            raise
+        return False
+    if there is None:
+        return False
+    if not resume:
+        raise StoreError(
+            f"{keys.address} must be empty for a new run; there is a run of {there.model!r}. "
+            "Choose another place, or continue it with resume=True."
+        )
+    difference = there.first_difference(plan)
+    if difference is not None:
+        raise StoreError(
+            f"a run is continued with the plan it was begun with; at {keys.address} {difference}. "
+            "Use the same settings, or choose another place."
+        )
+    return True
+
+
+def _require_space(keys: Keys, plan: RunPlan, *, n_complete: int) -> None:
+    free = keys.free_bytes()
+    n_batches = n_complete + 1 if plan.n_batches is None else plan.n_batches
+    needed = max(0, n_batches - n_complete) * plan.n_bytes_per_batch
+    if free is None or needed <= free:
+        return
+    raise StoreError(
+        f"the disk must hold the run; {keys.address} may need {_size_text(needed)} and has "
+        f"{_size_text(free)} free. Free some space, take fewer batches, or store float16."
+    )
+
+
+def _size_text(n_bytes: int) -> str:
+    size = float(n_bytes)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.4g} {unit}"
+        size /= 1000
+    return f"{size:.4g} TB"

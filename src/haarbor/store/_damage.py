@@ -1,0 +1,139 @@
+"""Which parts of a run no longer hold what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from haarbor.errors import StoreError
+from haarbor.store._batch_marker import BatchMarker, complete_batches, read_marker
+from haarbor.store._chunked_arrays import read_chunk
+from haarbor.store._damaged_part import DamagedPartError
+from haarbor.store._keys import Keys
+from haarbor.store._layout import METADATA, PICTURES, array_path, batch_of_chunk, chunk_key
+from haarbor.store._pictures import read_picture
+from haarbor.store._planned_arrays import planned_array, require_planned
+from haarbor.store._result_store import ResultStore
+from haarbor.store._run_document import planned_groups, require_group, stored_plan
+from haarbor.store._run_plan import RunPlan, StreamPlan
+
+__all__ = ["Damage", "damages"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """A part of a run that cannot be read as it was written."""
+
+    batch: int = -1
+    """-1 where it does not belong to one batch."""
+    stream: str = ""
+    """Empty where it does not belong to a stream, as the marker and the picture of a batch."""
+    content: str
+    """"probabilities", "logits", "mask", "picture", "marker", "plan" or "group"."""
+    layer: int = -1
+    """-1 where it does not belong to a layer."""
+    result: str = ""
+    """Name of the result that is damaged; `content` then says what it is of."""
+    path: str = ""
+    """Where the description of a damaged group lies."""
+    reason: str
+    is_lost: bool = True
+    """False where it could not be read at all, for want of permission or connection: it may be whole."""
+
+    def __str__(self) -> str:
+        parts = [f"batch {self.batch}"] if self.batch >= 0 else []
+        parts += [f"stream {self.stream!r}"] if self.stream else []
+        parts += [f"layer {self.layer}"] if self.layer >= 0 else []
+        what = f"result {self.result!r} of {self.content}" if self.result else self.content
+        return f"{', '.join([*parts, f'{what} {self.path!r}' if self.path else what])}: {self.reason}"
+
+
+def damages(keys: Keys, plan: RunPlan) -> list[Damage]:
+    """Every damaged part of a run; reads all of it, a chunk at a time."""
+    batches = complete_batches(keys)
+    found = _Found()
+    with found.noted(content="plan"):
+        _require_plan(keys, plan)
+    for group in planned_groups(plan):
+        with found.noted(content="group", path=group):
+            # A writer that was killed at its very beginning may not have come to describe them.
+            _require_group(keys, group, is_needed=bool(batches))
+    for stream in plan.streams:
+        for content in (*plan.contents, "mask"):
+            with found.noted(stream=stream.name, content=content):
+                _require_array(keys, plan, stream, content, batches)
+    has_pictures = False
+    for batch in batches:
+        with found.noted(batch=batch, content="marker"):
+            marker = read_marker(keys, plan, batch)
+            has_pictures |= marker.picture is not None
+            _note_batch(found, keys, plan, marker)
+    with found.noted(content="group", path=PICTURES):
+        _require_group(keys, PICTURES, is_needed=has_pictures)
+    _note_results(found, keys, plan)
+    return found
+
+
+class _Found(list[Damage]):
+    @contextmanager
+    def noted(self, **part: Any) -> Iterator[None]:
+        """Block that may find that a part is damaged."""
+        try:
+            yield
+        except StoreError as error:
+            is_lost = isinstance(error, DamagedPartError)
+            self.append(Damage(**part, reason=str(error), is_lost=is_lost))
+
+
+def _require_plan(keys: Keys, plan: RunPlan) -> None:
+    if stored_plan(keys) != plan:
+        raise DamagedPartError("it is not the one that the run was opened with")
+
+
+def _require_group(keys: Keys, path: str, *, is_needed: bool) -> None:
+    if not require_group(keys, path) and is_needed:
+        raise DamagedPartError("its description is missing")
+
+
+def _require_array(
+    keys: Keys, plan: RunPlan, stream: StreamPlan, content: str, batches: tuple[int, ...]
+) -> None:
+    path = array_path(stream.name, content)
+    if not batches and METADATA not in keys.children(path):
+        return
+    least = max(batches, default=-1) + 1
+    room = require_planned(keys, plan, stream, content, least=least)
+    if plan.n_batches is not None or room == least:
+        return
+    # A writer that was killed may leave the chunks of a batch, and room for it, but not its marker.
+    if room - 1 not in map(batch_of_chunk, keys.children(path)):
+        raise DamagedPartError(f"its description says that there are {room} batches, and there are {least}")
+
+
+def _note_batch(found: _Found, keys: Keys, plan: RunPlan, marker: BatchMarker) -> None:
+    batch = marker.batch
+    with found.noted(batch=batch, content="picture"):
+        read_picture(keys, marker)
+    for stream in plan.streams:
+        for content in (*plan.contents, "mask"):
+            path = array_path(stream.name, content)
+            description = planned_array(plan, stream, content, batch + 1)
+            for layer, expected in enumerate(marker.checksums[path]):
+                number = -1 if content == "mask" else layer
+                with found.noted(batch=batch, stream=stream.name, content=content, layer=number):
+                    key = chunk_key(path, batch, None if content == "mask" else layer)
+                    read_chunk(keys, key, description, expected)
+
+
+def _note_results(found: _Found, keys: Keys, plan: RunPlan) -> None:
+    results = ResultStore(keys, plan)
+    names, groups = results.parts()
+    for group in groups:
+        with found.noted(content="group", path=group):
+            _require_group(keys, group, is_needed=True)
+    for name in names:
+        batch = -1 if name.batch is None else name.batch
+        with found.noted(batch=batch, stream=name.stream, content=name.content, result=name.name):
+            results.require_whole(name)

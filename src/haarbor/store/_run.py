@@ -1,0 +1,379 @@
+"""A run on disk, for reading: its plan, the attention of every complete batch, its results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from haarbor.array_types import AnyArray, BoolArray, ByteArray, FloatArray, IntArray, frozen
+from haarbor.errors import StoreError
+from haarbor.printable import printable
+from haarbor.store._batch_marker import Labels, checked_batch, complete_batches, read_marker
+from haarbor.store._chunked_arrays import read_chunk
+from haarbor.store._damage import Damage, damages
+from haarbor.store._damaged_part import DamagedPartError
+from haarbor.store._half_precision import from_half
+from haarbor.store._head_tensor import HeadTensor
+from haarbor.store._kept_result import KeptResult
+from haarbor.store._keys import Keys, keys_at
+from haarbor.store._layout import array_path, chunk_key
+from haarbor.store._pictures import read_picture
+from haarbor.store._planned_arrays import planned_array, require_planned
+from haarbor.store._result_name import ResultName
+from haarbor.store._result_store import ResultStore
+from haarbor.store._run_document import read_plan
+from haarbor.store._run_plan import RunPlan, StoredContent, StreamPlan
+
+if TYPE_CHECKING:
+    from zarr.abc.store import Store
+
+__all__ = ["Run", "open_run"]
+
+
+def open_run(
+    location: str | os.PathLike[str] | Store, *, storage_options: Mapping[str, Any] | None = None
+) -> Run:
+    """Run at a place, for reading and for keeping results in it.
+
+    Parameters
+    ----------
+    location : str, path or zarr.abc.store.Store
+        A folder, any fsspec URL, or a zarr store.
+    storage_options : mapping, optional
+        For the file system of a URL.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    StoreError
+        If there is no run there that this version of Haarbor can read.
+    """
+    return Run(keys_at(location, read_only=False, storage_options=storage_options))
+
+
+class Run:
+    """A run, made by :func:`open_run`.
+
+    Only complete batches are seen. Where a model has several streams (encoder, decoder, cross),
+    everything that takes a stream takes the first one unless told otherwise, and so do
+    `layers`, `heads_per_layer`, `n_heads` and `head_layers`.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._plan = read_plan(keys)
+        self._results = ResultStore(keys, self._plan)
+
+    @property
+    def location(self) -> str:
+        """Where it lies."""
+        return self._keys.address
+
+    @property
+    def plan(self) -> RunPlan:
+        """What the run holds, and the settings that made it."""
+        return self._plan
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self._plan.model
+
+    @property
+    def contents(self) -> tuple[StoredContent, ...]:
+        """What was kept: probabilities, logits or both."""
+        return self._plan.contents
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Names of the streams."""
+        return tuple(stream.name for stream in self._plan.streams)
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """Indices of the complete batches, increasing, as they are now."""
+        return complete_batches(self._keys)
+
+    @property
+    def n_batches(self) -> int:
+        """Number of complete batches."""
+        return len(self.batches)
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Numbers of the layers, 0, 1, ..."""
+        return tuple(range(self._plan.stream().n_layers))
+
+    @property
+    def heads_per_layer(self) -> int:
+        """Heads in each layer."""
+        return self._plan.stream().n_heads
+
+    @property
+    def n_heads(self) -> int:
+        """Heads of all layers together."""
+        return len(self.layers) * self.heads_per_layer
+
+    @property
+    def head_layers(self) -> IntArray:
+        """Layer of each head, in the order of :meth:`tensor`, shape (n_heads,)."""
+        return frozen(np.repeat(np.arange(len(self.layers)), self.heads_per_layer))
+
+    def __repr__(self) -> str:
+        total = self._plan.n_batches
+        batches = f"{self.n_batches} batches" if total is None else f"{self.n_batches} of {total} batches"
+        stream = self._plan.stream()
+        return (
+            f"Run({printable(self.model)}: {stream.n_layers} layers x {stream.n_heads} heads, "
+            f"{stream.n_queries} x {stream.n_keys}, {batches}, {', '.join(self.contents)} "
+            f"as {self._plan.dtype})"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the facts, and the heads' entropies where the run is organised."""
+        from haarbor.notebook import facts_html, matrix_picture
+
+        stream, batches = self._plan.stream(), self.batches
+        total = self._plan.n_batches
+        facts = {
+            "model": self.model,
+            "heads": f"{stream.n_layers} layers x {stream.n_heads}",
+            "queries x keys": f"{stream.n_queries} x {stream.n_keys}",
+            "batches": str(len(batches)) if total is None else f"{len(batches)} of {total}",
+            "content": f"{', '.join(self.contents)} as {self._plan.dtype}",
+            "streams": ", ".join(self.streams),
+        }
+        pictures = []
+        entropy = self.kept_result("head-entropy", batch=batches[0]) if batches else None
+        if entropy is not None and entropy.state == "whole":
+            raw = entropy.value.raw
+            caption = f"Haar entropy on batch {batches[0]}, layers down: {raw.min():.3g} to {raw.max():.3g}"
+            raw = raw.reshape(stream.n_layers, stream.n_heads)
+            pictures.append((caption, matrix_picture(raw, caption, side=max(60, 12 * stream.n_layers))))
+        else:
+            damaged = entropy is not None and entropy.state == "damaged"
+            facts["organised"] = "damaged; haarbor organize makes it again" if damaged else "not yet"
+        return facts_html("Run", facts, pictures)
+
+    def tensor(self, batch: int = 0, content: str = "probabilities", stream: str | None = None) -> HeadTensor:
+        r"""Attention of a batch, query x key x head.
+
+        Parameters
+        ----------
+        batch : int, default 0
+        content : {"probabilities", "logits"}, default "probabilities"
+        stream : str, optional
+            The first one if not given.
+
+        Returns
+        -------
+        HeadTensor, shape (n_queries, n_keys, n_layers * n_heads)
+            float32, heads layer by layer; read when it is looked at.
+
+        Raises
+        ------
+        StoreError
+            If the batch is not complete; when it is read, if a chunk is damaged.
+        SettingError
+            If the run does not hold this content or stream.
+
+        Notes
+        -----
+        Stored as float16, a value lies within :math:`\max(2^{-11} |x|, 2^{-25})` of the model's.
+        """
+        sizes = self._plan.stream(stream)
+        self._plan.require_content(content)
+        chunk = self._chunk_reader(batch, sizes, content)
+
+        def layer_values(layer: int) -> FloatArray:
+            values: FloatArray = chunk(layer)[0, 0]
+            return from_half(values) if values.dtype == np.float16 else values
+
+        return HeadTensor(layer_values, sizes.n_layers, sizes.layer_shape)
+
+    def mask(self, batch: int = 0, stream: str | None = None) -> BoolArray:
+        """Valid entries of a batch, shape (n_queries, n_keys)."""
+        values: BoolArray = self._chunk_reader(batch, self._plan.stream(stream), "mask")(None)[0]
+        return frozen(values)
+
+    def labels(self, batch: int = 0, stream: str | None = None) -> Labels:
+        """Texts of the queries and keys of a batch; their positions where none were written."""
+        sizes = self._plan.stream(stream)
+        marker = read_marker(self._keys, self._plan, batch)
+        if sizes.name in marker.labels:
+            return marker.labels[sizes.name]
+        return Labels(tuple(map(str, range(sizes.n_queries))), tuple(map(str, range(sizes.n_keys))))
+
+    def picture(self, batch: int = 0) -> ByteArray | None:
+        """What the network saw in a batch, uint8 of shape (height, width, 3); None if that was not kept."""
+        marker = read_marker(self._keys, self._plan, batch)
+        try:
+            return read_picture(self._keys, marker)
+        except DamagedPartError as error:
+            raise self._damaged(Damage(batch=batch, content="picture", reason=str(error))) from None
+
+    def size_on_disk(self) -> int:
+        """Bytes of everything stored, results included."""
+        return self._keys.n_bytes()
+
+    def verify(self) -> tuple[Damage, ...]:
+        """Every part that no longer holds what was written, results too; reads the whole run."""
+        return tuple(damages(self._keys, self._plan))
+
+    def save_result(
+        self,
+        value: object,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> None:
+        """Keep a result in the run, in place of one of the same name.
+
+        Parameters
+        ----------
+        value : object
+            A result of Haarbor (see :func:`haarbor.store.register_result_type`), a tree, an array,
+            or a mapping, list or tuple of such.
+        name : str
+            As in "organization".
+        batch : int or sequence of int, optional
+            The batch it was made from, or several; all complete ones if not given.
+        content : {"probabilities", "logits"}, optional
+            The first the run holds if not given.
+        stream : str, optional
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written; what was there is then gone, or whole.
+        """
+        self._results.save(self._named(name, batch, content, stream), value, self._sources(batch))
+
+    def load_result(
+        self,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> Any:
+        """Result as it was saved.
+
+        Raises
+        ------
+        StoreError
+            If there is none, if it is damaged, or if it was made from other batches than there are now.
+        """
+        return self._results.load(self._named(name, batch, content, stream), self._sources(batch))
+
+    def has_result(
+        self,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> bool:
+        """Whether there is a whole result of that name, made from the batches as they are now.
+
+        False as well where one of the batches is not there.
+        """
+        try:
+            sources = self._sources(batch)
+        except StoreError:
+            return False
+        return self._results.has(self._named(name, batch, content, stream), sources)
+
+    def kept_result(
+        self,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> KeptResult:
+        """Result with what became of it: whole, absent, made from other batches, or damaged.
+
+        Where :meth:`load_result` raises because of the result, this tells; a batch that is not there
+        or a disk that fails is still a StoreError.
+        """
+        return self._results.kept(self._named(name, batch, content, stream), self._sources(batch))
+
+    def delete_result(
+        self,
+        name: str,
+        *,
+        batch: int | Sequence[int] | None = None,
+        content: str | None = None,
+        stream: str | None = None,
+    ) -> None:
+        """Remove a result; nothing happens if there is none."""
+        self._results.delete(self._named(name, batch, content, stream))
+
+    def results(self) -> tuple[ResultName, ...]:
+        """Names of all results whose description is whole; :meth:`has_result` looks at the numbers too."""
+        return self._results.names()
+
+    def _named(
+        self, name: str, batch: int | Sequence[int] | None, content: str | None, stream: str | None
+    ) -> ResultName:
+        chosen = _chosen(batch)
+        found = ResultName(
+            stream=self._plan.stream(stream).name,
+            content=self.contents[0] if content is None else content,
+            batch=chosen if isinstance(chosen, int) else None,
+            name=name,
+        )
+        found.require_part_of(self._plan)
+        return found
+
+    def _sources(self, batch: int | Sequence[int] | None) -> dict[str, str]:
+        chosen = self.batches if batch is None else _chosen(batch)
+        batches = (chosen,) if isinstance(chosen, int) else chosen or ()
+        return {str(index): read_marker(self._keys, self._plan, index).digest for index in batches}
+
+    def _chunk_reader(self, batch: int, sizes: StreamPlan, content: str) -> Callable[[int | None], AnyArray]:
+        """Function from a layer, or None for a mask, to the chunk of it."""
+        marker = read_marker(self._keys, self._plan, batch)
+        path = array_path(sizes.name, content)
+        try:
+            room = require_planned(self._keys, self._plan, sizes, content, least=marker.batch + 1)
+        except DamagedPartError as error:
+            raise self._damaged(Damage(stream=sizes.name, content=content, reason=str(error))) from None
+        description = planned_array(self._plan, sizes, content, room)
+
+        def chunk(layer: int | None) -> AnyArray:
+            key, number = chunk_key(path, marker.batch, layer), -1 if layer is None else layer
+            try:
+                return read_chunk(self._keys, key, description, marker.checksums[path][max(0, number)])
+            except DamagedPartError as error:
+                part = Damage(
+                    batch=marker.batch, stream=sizes.name, content=content, layer=number, reason=str(error)
+                )
+                raise self._damaged(part) from None
+
+        return chunk
+
+    def _damaged(self, part: Damage) -> StoreError:
+        return StoreError(
+            f"a run must hold what was written; at {self._keys.address} {part}. run.verify() lists all such "
+            "parts; open it with haarbor.store.create_run(..., run.plan, repair=True), then capture again to "
+            "write them anew."
+        )
+
+
+def _chosen(batch: object) -> int | tuple[int, ...] | None:
+    """The batch or batches that were asked for; None for all."""
+    if batch is None:
+        return None
+    if isinstance(batch, str) or not isinstance(batch, Iterable) or getattr(batch, "ndim", 1) == 0:
+        return checked_batch(batch)
+    return tuple(checked_batch(index) for index in batch)

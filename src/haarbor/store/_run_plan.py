@@ -1,0 +1,316 @@
+"""What a run will hold, decided before its first batch."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from haarbor.errors import HaarborError, SettingError, ShapeError, StoreError
+from haarbor.store._documents import digest_of, first_difference, short_text
+from haarbor.store._layout import MOST_BATCHES, RESERVED, name_fits
+from haarbor.store._stored_numbers import StoredDtype
+
+__all__ = ["LabelKind", "RunPlan", "StoredContent", "StreamPlan"]
+
+StoredContent = Literal["probabilities", "logits"]
+LabelKind = Literal["tokens", "patches", "none"]
+
+# Far above any network; what claims more is a mistake or damage, and would fill the memory.
+_MOST = {"n_layers": 10**5, "n_heads": 10**5, "n_queries": 10**7, "n_keys": 10**7}
+_MOST_HEADS = 10**6
+_MOST_LAYER_VALUES = 2**38
+_MOST_STREAMS = 1000
+_MOST_LEVELS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlan:
+    """Sizes of one kind of attention of a model, such as its decoder's or its cross attention."""
+
+    name: str
+    n_layers: int
+    n_heads: int
+    """Heads in each layer."""
+    n_queries: int
+    n_keys: int
+    head_groups: tuple[int, ...] | None = None
+    """Key-value head that each head of a layer uses, shape (n_heads,); None where each has its own."""
+
+    def __post_init__(self) -> None:
+        if not name_fits(self.name) or self.name in RESERVED:
+            raise SettingError(
+                f"a stream's name must be letters, digits, '_', '-' or '.', and none of {RESERVED}; "
+                f"found {self.name!r}."
+                " Choose such a name."
+            )
+        for name, most in _MOST.items():
+            size = getattr(self, name)
+            if not _whole_number(size, most):
+                raise ShapeError(
+                    f"{name} of stream {self.name!r} must be a whole number from 1 to {most}; "
+                    f"found {short_text(repr(size))}."
+                    " Pass such a number."
+                )
+            object.__setattr__(self, name, int(size))
+        heads, values = self.n_layers * self.n_heads, math.prod(self.layer_shape)
+        if heads > _MOST_HEADS or values > _MOST_LAYER_VALUES:
+            raise ShapeError(
+                f"stream {self.name!r} must have at most {_MOST_HEADS} heads, and {_MOST_LAYER_VALUES} "
+                f"entries a layer; found {heads} and {values}. Capture fewer tokens."
+            )
+        if self.head_groups is not None:
+            object.__setattr__(self, "head_groups", self._checked_groups())
+
+    def _checked_groups(self) -> tuple[int, ...]:
+        given: Any = self.head_groups
+        groups = tuple(given) if isinstance(given, (Sequence, np.ndarray)) else ()
+        if len(groups) != self.n_heads or not all(
+            _whole_number(group, self.n_heads - 1, least=0) for group in groups
+        ):
+            raise ShapeError(
+                f"head_groups of stream {self.name!r} must hold a key-value head for each of "
+                f"{self.n_heads} heads, counted from 0; found {short_text(repr(given))}."
+                " Pass one number for each head, or None."
+            )
+        return tuple(int(group) for group in groups)
+
+    @property
+    def layer_shape(self) -> tuple[int, int, int]:
+        """Shape of one layer of one batch, (n_heads, n_queries, n_keys)."""
+        return (self.n_heads, self.n_queries, self.n_keys)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionary, fit for JSON."""
+        groups = None if self.head_groups is None else list(self.head_groups)
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {**values, "head_groups": groups}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> StreamPlan:
+        """Stream from what :meth:`to_dict` gave."""
+        groups = values["head_groups"]
+        return cls(**{**values, "head_groups": None if groups is None else tuple(groups)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """What a run holds: of which model, in which sizes, made by which settings.
+
+    Two runs of the same plan and the same inputs are the same bytes, so a plan has no clock, no
+    absolute path and nothing random in it; settings that change between calls of the same command
+    do not belong here.
+
+    Examples
+    --------
+    >>> stream = StreamPlan(name="decoder", n_layers=2, n_heads=4, n_queries=8, n_keys=8)
+    >>> plan = RunPlan(model="tiny", streams=(stream,), n_batches=3, dtype="float16")
+    >>> plan.n_bytes_per_batch, plan.n_bytes
+    (1088, 3264)
+    """
+
+    model: str
+    streams: tuple[StreamPlan, ...]
+    n_batches: int | None
+    """Batches the run will have; None where that is known only at the end."""
+    contents: tuple[StoredContent, ...] = ("probabilities",)
+    dtype: StoredDtype = "float32"
+    labels: LabelKind = "none"
+    config_digest: str = ""
+    """Digest of the model's configuration and weights, or of the arrays imported."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """JSON values: seed, mode, description of the data."""
+    library_versions: Mapping[str, str] = field(default_factory=dict)
+    digest: str = field(init=False, repr=False, compare=False, default="")
+    """SHA-256 of everything above, which every batch is tied to."""
+
+    def __post_init__(self) -> None:
+        for name in ("streams", "contents"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Sequence):
+                raise SettingError(f"{name} must be several; found {type(given).__name__}. Pass a tuple.")
+            object.__setattr__(self, name, tuple(given))
+        _require_text("model", self.model)
+        _require_text("config_digest", self.config_digest)
+        self._require_streams()
+        known = ("probabilities", "logits")
+        unknown = [content for content in self.contents if content not in known]
+        if not self.contents or unknown or len(set(self.contents)) != len(self.contents):
+            raise SettingError(
+                f"contents must be among {known}, each once; found {self.contents}."
+                " Pass one of them, or both."
+            )
+        if self.dtype not in ("float16", "float32"):
+            raise SettingError(
+                f"dtype must be 'float16' or 'float32'; found {self.dtype!r}. Pass one of them."
+            )
+        if self.labels not in ("tokens", "patches", "none"):
+            raise SettingError(
+                f"labels must be 'tokens', 'patches' or 'none'; found {self.labels!r}. Pass one of them."
+            )
+        if self.n_batches is not None:
+            if not _whole_number(self.n_batches, MOST_BATCHES):
+                raise SettingError(
+                    f"n_batches must be at least 1 and at most {MOST_BATCHES}, or None; "
+                    f"found {short_text(repr(self.n_batches))}."
+                    " Pass such a number, or None where it is not known."
+                )
+            object.__setattr__(self, "n_batches", int(self.n_batches))
+        for name in ("settings", "library_versions"):
+            object.__setattr__(self, name, _json_values(name, getattr(self, name)))
+        for library, version in self.library_versions.items():
+            _require_text(f"the version of {library}", version)
+        object.__setattr__(self, "digest", digest_of(self.to_dict()))
+
+    def _require_streams(self) -> None:
+        wrong = [type(stream).__name__ for stream in self.streams if not isinstance(stream, StreamPlan)]
+        if wrong or len(self.streams) > _MOST_STREAMS:
+            found = f"a {wrong[0]}" if wrong else len(self.streams)
+            raise SettingError(
+                f"streams must be at most {_MOST_STREAMS} of StreamPlan; found {found}."
+                " Pass a tuple of StreamPlan."
+            )
+        names = [stream.name for stream in self.streams]
+        if not names or len(set(names)) != len(names):
+            raise SettingError(
+                f"a run needs streams of different names; found {names}. Give each its own name."
+            )
+
+    @property
+    def n_bytes_per_batch(self) -> int:
+        """Bytes of one batch before compression."""
+        n_bytes = 0
+        for stream in self.streams:
+            pairs = stream.n_queries * stream.n_keys
+            values = stream.n_layers * stream.n_heads * pairs * len(self.contents)
+            n_bytes += values * np.dtype(self.dtype).itemsize + pairs
+        return n_bytes
+
+    @property
+    def n_bytes(self) -> int | None:
+        """Bytes of the whole run before compression; None where the number of batches is unknown."""
+        return None if self.n_batches is None else self.n_batches * self.n_bytes_per_batch
+
+    def stream(self, name: str | None = None) -> StreamPlan:
+        """Stream called `name`; the first one if no name is given."""
+        if name is None:
+            return self.streams[0]
+        for stream in self.streams:
+            if isinstance(name, str) and stream.name == name:
+                return stream
+        names = ", ".join(repr(stream.name) for stream in self.streams)
+        raise SettingError(
+            f"stream must be one of {names}; found {short_text(repr(name))}. Name one of these."
+        )
+
+    def require_content(self, content: object) -> None:
+        """SettingError unless the run holds this content."""
+        if not isinstance(content, str) or content not in self.contents:
+            raise SettingError(
+                f"content must be one that the run holds, {' or '.join(map(repr, self.contents))}; "
+                f"found {short_text(repr(content))}. Capture it with that content added."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionary, fit for JSON."""
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
+        return {
+            **values,
+            "streams": [stream.to_dict() for stream in self.streams],
+            "contents": list(self.contents),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunPlan:
+        """Plan from what :meth:`to_dict` gave.
+
+        Raises
+        ------
+        StoreError
+            If an entry is missing, unknown or not usable.
+        """
+        try:
+            streams = tuple(StreamPlan.from_dict(stream) for stream in values["streams"])
+            return cls(**{**values, "streams": streams})
+        except (HaarborError, TypeError) as error:
+            reason = str(error).rstrip(".")
+        except (KeyError, AttributeError) as error:
+            reason = f"it lacks {error}"
+        raise StoreError(
+            f"the plan of a run must be readable; {reason}. The store is damaged or not Haarbor's: "
+            "capture it again."
+        )
+
+    def first_difference(self, other: RunPlan) -> str | None:
+        """First field in which two plans differ, in words; None if they are the same.
+
+        Examples
+        --------
+        >>> stream = StreamPlan(name="decoder", n_layers=2, n_heads=4, n_queries=8, n_keys=8)
+        >>> one = RunPlan(model="tiny", streams=(stream,), n_batches=3, settings={"seed": 0})
+        >>> two = RunPlan(model="tiny", streams=(stream,), n_batches=3, settings={"seed": 1})
+        >>> one.first_difference(two)
+        'settings.seed is 0 there and 1 here'
+        """
+        found = first_difference(self.to_dict(), other.to_dict())
+        if found is None:
+            return None
+        if "missing" in (found.there, found.here):
+            return f"{found.place} is missing {'there' if found.there == 'missing' else 'here'}"
+        return f"{found.place} is {found.there} there and {found.here} here"
+
+
+def _whole_number(value: object, most: int, *, least: int = 1) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        return False
+    return least <= int(value) <= most
+
+
+def _require_text(name: str, value: object) -> None:
+    if not _is_text(value):
+        raise SettingError(
+            f"{name} must be a text that can be printed; found {short_text(repr(value))}. Pass a name."
+        )
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is a text without halves of characters, which no terminal and no page can show."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _json_values(name: str, values: object) -> dict[str, Any]:
+    if not isinstance(values, Mapping):
+        raise SettingError(f"{name} must be a mapping of names to values; found {type(values).__name__}.")
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
+    except RecursionError:
+        raise _too_deep(name) from None
+    except (TypeError, ValueError) as error:
+        raise SettingError(
+            f"{name} must hold JSON values: texts, numbers, lists; {error}. Pass such values only."
+        ) from None
+    _require_plain(name, plain, _MOST_LEVELS)
+    return plain
+
+
+def _require_plain(name: str, value: Any, levels_left: int) -> None:
+    if isinstance(value, str):
+        _require_text(f"every text in {name}", value)
+    elif isinstance(value, (dict, list)):
+        if not levels_left:
+            raise _too_deep(name)
+        for item in (*value, *value.values()) if isinstance(value, dict) else value:
+            _require_plain(name, item, levels_left - 1)
+
+
+def _too_deep(name: str) -> SettingError:
+    return SettingError(
+        f"{name} must not be nested deeper than {_MOST_LEVELS} levels; found more. Make them flatter."
+    )

@@ -1,0 +1,107 @@
+"""Flexible tree: folders join from the leaves up, at diffusion times that double."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from haarbor.array_types import FloatArray, IntArray
+from haarbor.errors import SettingError
+from haarbor.options import real_number
+from haarbor.spectral import MarkovSpectrum
+from haarbor.trees._partition_tree import PartitionTree
+
+__all__ = ["flexible_tree"]
+
+# Rounding in the eigenvectors leaves identical items this far apart at most, on a scale on which
+# the constant eigenvector is 1.
+_IDENTICAL = 1e-12
+# What has not become one by then is in components, and stays as it is.
+_LONGEST_TIME = 2.0**1000
+
+
+def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionTree:
+    r"""Bottom-up tree of the items of a Markov chain.
+
+    Singletons join into folders by their diffusion distance; then the diffusion time doubles and
+    the folders join again, until one is left.
+
+    Parameters
+    ----------
+    spectrum : MarkovSpectrum
+        Eigenpairs of ``n`` items.
+    constant : float, default 1
+        The :math:`c` below; the larger, the harder it is for a folder to gather many others.
+
+    Returns
+    -------
+    PartitionTree
+
+    Raises
+    ------
+    SettingError
+        If `constant` is not positive.
+
+    Notes
+    -----
+    At time :math:`t = 1, 2, 4, \dots` the distance :math:`B` of two folders is the mean diffusion
+    distance of their items; :math:`m` is the median of all entries of :math:`B`, its infinite
+    diagonal included, and :math:`p = m/c`. Nearest pairs come first. Two single folders join; a
+    single folder joins a cluster of :math:`s` only if nearer than :math:`p \, 2^{1-s}`; the round ends
+    at distance :math:`m`. Identical items have distance zero and would drag the median to zero, so
+    they become folders of their own, one level above the singletons, before the first round.
+    Ties go to the first index. Cost :math:`O(n^2)` a level beyond the spectrum.
+
+    Examples
+    --------
+    >>> from haarbor import markov_spectrum
+    >>> near, far = 0.9, 0.1
+    >>> affinity = [[1, near, far, far], [near, 1, far, far], [far, far, 1, near], [far, far, near, 1]]
+    >>> flexible_tree(markov_spectrum(affinity)).levels.tolist()
+    [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]]
+    """
+    if not isinstance(spectrum, MarkovSpectrum):
+        raise SettingError(
+            f"spectrum must be a MarkovSpectrum; found {type(spectrum).__name__}. "
+            "Pass markov_spectrum(affinity), or the affinity to build_tree."
+        )
+    eagerness = real_number("the tree constant", constant, positive=True)
+    from haarbor.trees._joining_kernels import folder_distances, greedy_joins
+
+    n_items = spectrum.n_items
+    folder: IntArray = np.arange(n_items)
+    partitions = [folder]
+    time = 1.0
+    while folder.max() > 0:
+        between = folder_distances(spectrum.diffusion_coordinates(time), folder, folder.max() + 1)
+        identical = _identical_groups(between, _IDENTICAL if time == 1.0 else 0.0)
+        if identical.max() + 1 < between.shape[0]:
+            # No diffusion separates these: the step costs no time.
+            folder = identical[folder]
+            partitions.append(folder)
+            continue
+        np.fill_diagonal(between, np.inf)
+        median = _median_with_infinities(between)
+        joined = greedy_joins(between, median, median / eagerness)
+        folder = np.unique(joined, return_inverse=True)[1][folder]
+        partitions.append(folder)
+        time = min(2.0 * time, _LONGEST_TIME)
+    return PartitionTree(np.stack(partitions[::-1]))
+
+
+def _identical_groups(between: FloatArray, tolerance: float) -> IntArray:
+    """Group of each folder, groups numbered from 0, folders within `tolerance` together."""
+    alike = between <= tolerance
+    np.fill_diagonal(alike, True)
+    if alike.sum() == alike.shape[0]:
+        return np.arange(alike.shape[0])
+    from scipy.sparse.csgraph import connected_components
+
+    groups: IntArray = connected_components(alike, directed=False)[1]
+    return groups
+
+
+def _median_with_infinities(between: FloatArray) -> float:
+    # np.median would warn about infinities; the mean of the two middle entries is meant.
+    middle = between.size // 2
+    flat = np.partition(between, [middle - 1, middle], axis=None)
+    return float(flat[middle]) if flat.size % 2 else float((flat[middle - 1] + flat[middle]) / 2)

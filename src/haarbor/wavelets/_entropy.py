@@ -1,0 +1,378 @@
+"""l_p Haar entropy of heads and of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen, real_array
+from haarbor.binary_scale import excess_exponents, scaled
+from haarbor.engines import ordered_results, usable_cores
+from haarbor.errors import DataError, ShapeError, TreeError
+from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
+from haarbor.options import real_number, whole_number
+from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
+from haarbor.wavelets._haar_system import haar_system
+from haarbor.wavelets._haar_transform import haar_transform
+from haarbor.wavelets._product_order import largest_products
+
+__all__ = ["HeadEntropy", "NetworkEntropy", "head_entropy", "network_entropy", "sorted_coefficients"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class HeadEntropy:
+    r"""Haar entropy of every head, :math:`H = \sum |\text{coefficient}|^p` over the coarsest functions.
+
+    All arrays have shape (n_heads,) unless they say otherwise.
+    """
+
+    raw: FloatArray
+    r"""H over the `k` product functions of largest support."""
+    normalised: FloatArray
+    r""":math:`H / \|f\|^p`: does not change when the head is scaled; 0 for a zero head."""
+    mean_removed: FloatArray
+    r""":math:`(H - |\text{constant}|^p) / \|f - \bar f\|^p`; 0 for a constant head."""
+    tie_interval: FloatArray
+    """Least and largest H under another order of the functions tied at the cut, shape (n_heads, 2)."""
+    constant: FloatArray
+    """Coefficient of constant x constant, the mean times the root of the size."""
+    energy_share: FloatArray
+    r"""Share of :math:`\|f\|^2` in the `k` functions; 0 for a zero head."""
+    all_scales: FloatArray
+    """The same sum over all functions."""
+    fine_share: FloatArray
+    """Share of `all_scales` outside the `k` functions; 0 for a zero head."""
+    norm: FloatArray
+    r""":math:`\|f\|`."""
+    k: int
+    """Functions summed over: as asked, or all if there are fewer."""
+    n_functions: int
+    """Product functions there are."""
+    p: float
+
+    def __len__(self) -> int:
+        """Number of heads."""
+        return int(self.raw.size)
+
+    def __repr__(self) -> str:
+        return f"HeadEntropy({self.raw.size} heads, k={self.k} of {self.n_functions}, p={self.p:g})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class NetworkEntropy:
+    """Haar entropy of the whole tensor on all its trees; fields as in `HeadEntropy`."""
+
+    raw: float
+    normalised: float
+    mean_removed: float
+    tie_interval: tuple[float, float]
+    constant: float
+    energy_share: float
+    all_scales: float
+    fine_share: float
+    norm: float
+    k: int
+    n_functions: int
+    p: float
+
+    def __repr__(self) -> str:
+        return (
+            f"NetworkEntropy({self.raw:.6g}, normalised {self.normalised:.4g}, "
+            f"k={self.k} of {self.n_functions}, p={self.p:g})"
+        )
+
+
+def head_entropy(
+    X: npt.ArrayLike,
+    trees: Mapping[str, PartitionTree],
+    k: int = 400,
+    p: float = 1,
+    *,
+    axes: Sequence[str] | None = None,
+) -> HeadEntropy:
+    r"""l_p Haar entropy of every head in the bi-Haar basis of queries and keys.
+
+    Large supports are low frequencies: a high entropy says that a head has much coarse structure
+    on the trees, not that it has sharp transitions. It grows with the data, so logits and
+    probabilities cannot be compared by it; the normalised figures can.
+
+    Parameters
+    ----------
+    X : array_like of float, shape (n_queries, n_keys, n_heads) or (n_queries, n_keys)
+    trees : mapping of axis name to PartitionTree
+        With a tree for every axis but "head"; a tree for "head" is not used.
+    k : int, default 400
+        Number of product functions of largest support to sum over.
+    p : float, default 1
+        Exponent, positive.
+    axes : sequence of str, optional
+        Axis names of `X`.
+
+    Returns
+    -------
+    HeadEntropy
+
+    Raises
+    ------
+    SettingError
+        If `p` is not positive or `k` is not a whole number from 1.
+    DataError
+        If `X` is not finite, or a sum leaves the range of float64.
+
+    Notes
+    -----
+    Supports tie heavily, so the order is made total (see
+    :func:`haarbor.wavelets._product_order.largest_products`) and the tie interval says how much
+    depends on it. Cost :math:`O(|X|)`.
+
+    Examples
+    --------
+    >>> halves = PartitionTree([[0, 0], [0, 1]])
+    >>> found = head_entropy([[3.0, 1.0], [1.0, 3.0]], {"query": halves, "key": halves}, k=4)
+    >>> found.raw.round(6).tolist(), found.constant.round(6).tolist()
+    ([6.0], [4.0])
+    """
+    names = axis_names(axes, n_axes_of(X))
+    matrix_axes = tuple(axis for axis in names if axis != "head")
+    array = real_array(X)
+    array = np.moveaxis(array, names.index("head"), -1) if "head" in names else array[..., None]
+    sums = _power_sums(array, (*matrix_axes, "head"), matrix_axes, trees, k, p)
+    fields = {name: frozen(value) for name, value in sums.fields().items()}
+    return HeadEntropy(**fields, k=sums.k, n_functions=sums.n_functions, p=float(p))
+
+
+def network_entropy(
+    X: npt.ArrayLike,
+    trees: Mapping[str, PartitionTree],
+    k: int = 100,
+    p: float = 1,
+    *,
+    axes: Sequence[str] | None = None,
+) -> NetworkEntropy:
+    """l_p Haar entropy of the network in the tri-Haar basis of queries, keys and heads.
+
+    Parameters
+    ----------
+    X : array_like of float, shape (n_queries, n_keys, n_heads), or any axes named in `axes`
+    trees : mapping of axis name to PartitionTree
+        One for every axis.
+    k : int, default 100
+        Number of product functions of largest support to sum over.
+    p : float, default 1
+        Exponent, positive.
+    axes : sequence of str, optional
+
+    Returns
+    -------
+    NetworkEntropy
+        See :func:`head_entropy` for what the figures mean.
+
+    Examples
+    --------
+    >>> halves = PartitionTree([[0, 0], [0, 1]])
+    >>> network_entropy([[3.0, 1.0], [1.0, 3.0]], {"query": halves, "key": halves}, k=4).raw
+    6.0
+    """
+    names = axis_names(axes, n_axes_of(X))
+    sums = _power_sums(real_array(X)[..., None], (*names, "(whole)"), names, trees, k, p)
+    fields = {name: value[0] for name, value in sums.fields().items()}
+    least, most = fields.pop("tie_interval")
+    return NetworkEntropy(
+        **{name: float(value) for name, value in fields.items()},
+        tie_interval=(float(least), float(most)), k=sums.k, n_functions=sums.n_functions, p=float(p),
+    )  # fmt: skip
+
+
+def sorted_coefficients(
+    X: npt.ArrayLike,
+    trees: Mapping[str, PartitionTree],
+    k: int = 400,
+    *,
+    axes: Sequence[str] | None = None,
+) -> FloatArray:
+    """Haar coefficients of the `k` product functions of largest support, in that order.
+
+    Parameters
+    ----------
+    X : array_like of float
+        A head (query, key), a network (query, key, head), or any axes named in `axes`.
+    trees : mapping of axis name to PartitionTree
+        Trees of the axes to expand along; an axis without one is kept.
+    k : int, default 400
+    axes : sequence of str, optional
+
+    Returns
+    -------
+    ndarray, shape (k,) followed by the axes without a tree
+
+    Examples
+    --------
+    >>> halves = PartitionTree([[0, 0], [0, 1]])
+    >>> sorted_coefficients([[3.0, 1.0], [1.0, 3.0]], {"query": halves, "key": halves}).round(6).tolist()
+    [4.0, 0.0, 0.0, 2.0]
+    """
+    names = axis_names(axes, n_axes_of(X))
+    trees = trees_by_axis(trees)
+    n_largest = whole_number("k", k, 1)
+    expanded = tuple(axis for axis in names if axis in trees)
+    if not expanded:
+        raise TreeError(
+            f"trees must hold one for at least one of {names}; found none. Pass one to expand along."
+        )
+    array = np.moveaxis(real_array(X), [names.index(a) for a in expanded], range(len(expanded)))
+    order = (*expanded, *(axis for axis in names if axis not in trees))
+    coefficients = haar_transform(array, trees, order)
+    products = largest_products([haar_system(trees[axis]) for axis in expanded], n_largest)
+    chosen: FloatArray = coefficients[tuple(products.chosen.T)]
+    return chosen
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _PowerSums:
+    """What both entropies are made of, one entry a column."""
+
+    chosen: FloatArray
+    chosen_rest: FloatArray
+    """Without the constant function, which is always the first one chosen."""
+    least: FloatArray
+    most: FloatArray
+    everything: FloatArray
+    constant: FloatArray
+    chosen_energy: FloatArray
+    rest_energy: FloatArray
+    """Of all functions but the constant one."""
+    exponents: IntArray
+    """Powers of two by which the coefficients were divided."""
+    p: float
+    k: int
+    n_functions: int
+
+    def fields(self) -> dict[str, FloatArray]:
+        """What the results hold.
+
+        Raises
+        ------
+        DataError
+            If one of the figures leaves the range of float64.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, norms = self._scaled_fields()
+            if self.exponents.any():
+                for name in ("constant", "norm"):
+                    found[name] = np.ldexp(found[name], self.exponents)
+                powers = 2.0 ** (self.p * self.exponents)
+                for name in ("raw", "all_scales"):
+                    found[name] = found[name] * powers
+                found["tie_interval"] = found["tie_interval"] * powers[:, None]
+            vanished = any(((norm > 0) & (norm**self.p == 0)).any() for norm in norms)
+        if vanished or not all(np.isfinite(values).all() for values in found.values()):
+            raise DataError(
+                f"sums of |coefficient|**p must lie within the range of float64; with p={self.p:g} they are "
+                "too large or too small for it. Choose p nearer to 1, or multiply the tensor by a constant."
+            )
+        return found
+
+    def _scaled_fields(self) -> tuple[dict[str, FloatArray], tuple[FloatArray, ...]]:
+        """The figures of the scaled coefficients, and the norms whose powers were divided by."""
+        energy = self.rest_energy + self.constant**2
+        norm = np.sqrt(energy)
+        # What rounding leaves of a constant head is not structure.
+        noise = 16 * np.finfo(np.float64).eps ** 2 * self.n_functions
+        rest = np.sqrt(np.where(self.rest_energy > noise * energy, self.rest_energy, 0.0))
+        found = {
+            "raw": self.chosen,
+            "normalised": _ratio(self.chosen, norm**self.p),
+            "mean_removed": _ratio(self.chosen_rest, rest**self.p),
+            "tie_interval": np.stack([self.least, self.most], axis=-1),
+            "constant": self.constant,
+            "energy_share": _ratio(self.chosen_energy, energy),
+            "all_scales": self.everything,
+            "fine_share": _ratio(np.maximum(self.everything - self.chosen, 0.0), self.everything),
+            "norm": norm,
+        }
+        return found, (norm, rest)
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+
+
+def _power_sums(
+    array: AnyArray,
+    names: tuple[str, ...],
+    expanded: tuple[str, ...],
+    trees: Mapping[str, PartitionTree],
+    k: int,
+    p: float,
+) -> _PowerSums:
+    """Sums over the expansion along all axes but the last, for each place of the last."""
+    power = real_number("p", p, positive=True)
+    n_largest = whole_number("k", k, 1)
+    trees = trees_by_axis(trees)
+    missing = [axis for axis in expanded if axis not in trees]
+    if missing:
+        raise TreeError(f"trees must hold one for each of {expanded}; missing {missing}. Pass one for each.")
+    if len(expanded) < 1:
+        raise ShapeError(f"an entropy needs at least one axis with a tree; found {names}. Name the others.")
+    require_trees_fit(trees, expanded, array.shape)
+    tensor = checked_tensor(array, names)
+    # Heads are apart from each other: each is brought to ordinary size by itself.
+    exponents = excess_exponents(tensor, tuple(range(len(expanded))))
+    coefficients = haar_transform(scaled(tensor, exponents), {axis: trees[axis] for axis in expanded}, names)
+    products = largest_products([haar_system(trees[axis]) for axis in expanded], n_largest)
+    constant = coefficients[(0,) * len(expanded)].astype(np.float64)
+    rest, rest_energy = _column_sums(coefficients, power)
+
+    def powers(chosen: IntArray) -> FloatArray:
+        # What overflows is reported by whoever asked.
+        with np.errstate(over="ignore"):
+            values: FloatArray = np.abs(coefficients[tuple(chosen.T)].astype(np.float64)) ** power
+        return values
+
+    above = powers(products.above).sum(axis=0)
+    chosen_rest = powers(products.chosen[1:]).sum(axis=0)
+    tied = powers(products.tied)
+    taken = products.n_from_tied
+    ordered = np.sort(tied, axis=0)
+    chosen = coefficients[tuple(products.chosen.T)].astype(np.float64)
+    with np.errstate(over="ignore"):
+        constant_power = np.abs(constant) ** power
+    return _PowerSums(
+        chosen=constant_power + chosen_rest,
+        chosen_rest=chosen_rest,
+        least=above + ordered[:taken].sum(axis=0),
+        most=above + ordered[tied.shape[0] - taken :].sum(axis=0),
+        everything=constant_power + rest,
+        constant=constant,
+        chosen_energy=np.square(chosen).sum(axis=0),
+        rest_energy=rest_energy,
+        exponents=exponents,
+        p=power,
+        k=products.chosen.shape[0],
+        n_functions=coefficients[..., 0].size,
+    )
+
+
+def _column_sums(coefficients: FloatArray, p: float) -> tuple[FloatArray, FloatArray]:
+    """Sums of |.|^p and of squares over all axes but the last and all functions but the constant.
+
+    The constant may be larger than everything else by many digits: it is not to be added in here.
+    """
+    from haarbor.wavelets._haar_kernels import add_powers
+
+    n_columns = coefficients.shape[-1]
+    rows = coefficients.reshape(-1, n_columns)[1:]
+    step = max(1, (1 << 17) // n_columns)
+
+    def piece(begin: int) -> FloatArray:
+        sums = np.zeros((2, n_columns))
+        add_powers(rows[begin : begin + step], p, sums)
+        return sums
+
+    total = np.zeros((2, n_columns))
+    for sums in ordered_results(piece, range(0, rows.shape[0], step), usable_cores()):
+        total += sums
+    return total[0], total[1]
