@@ -20,6 +20,8 @@ SUBPACKAGES = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 RANK = {
     "version": -1,
     "errors": -1,
+    "on_progress": -1,
+    "head_labels": 0,
     "memory": 0,
     "options": 0,
     "compiled": 0,

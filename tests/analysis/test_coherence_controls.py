@@ -114,7 +114,7 @@ def test_progress_is_told_seed_by_seed():
     X = hb.datasets.synthetic_attention(8, 1, 2)
     told = []
     coherence_controls(X, hb.organize(X), n_seeds=2, on_progress=lambda *step: told.append(step))
-    assert told == [(1, 2), (2, 2)]
+    assert told == [("controls", 1, 2), ("controls", 2, 2)]
 
 
 def test_what_cannot_be_compared_is_refused():

@@ -23,11 +23,9 @@ def test_trees_are_those_of_each_head_organised_alone(settings, alpha, beta):
 def test_some_heads_only():
     made = network()
     told = []
-    found = head_trees(
-        made.tensor, mask=made.mask, heads=[4, 1], on_progress=lambda done, total: told.append((done, total))
-    )
+    found = head_trees(made.tensor, mask=made.mask, heads=[4, 1], on_progress=lambda *step: told.append(step))
     assert found.heads.tolist() == [4, 1]
-    assert told == [(1, 2), (2, 2)]
+    assert told == [("organising heads", 1, 2), ("organising heads", 2, 2)]
     assert found.trees(1) == head_trees(made.tensor, mask=made.mask).trees(1)
     with pytest.raises(SettingError, match="one that was organised"):
         found.trees(0)

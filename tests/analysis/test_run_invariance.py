@@ -85,8 +85,8 @@ def test_a_head_with_a_uniform_softmax_has_no_figures_and_stands_last(tmp_path):
 
 def test_progress_covers_both_halves(tmp_path):
     told = []
-    run_invariance(logit_run(tmp_path / "run"), on_progress=lambda done, total: told.append((done, total)))
-    assert told == [(done, 12) for done in range(1, 13)]
+    run_invariance(logit_run(tmp_path / "run"), on_progress=lambda *step: told.append(step))
+    assert told == [("softmax", done, 12) for done in range(1, 13)]
 
 
 def test_exponents_are_those_of_filled_logits_on_both_kinds_of_trees(tmp_path):

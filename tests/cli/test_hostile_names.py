@@ -119,7 +119,7 @@ def test_a_progress_bar_shows_a_name_as_it_is(monkeypatch):
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setenv("COLUMNS", "200")
     with shown_progress(f"one {NAME}\ud800", 1) as advance:
-        advance(1, 1)
+        advance("step", 1, 1)
     with shown_steps() as told:
         told(f"two {NAME}", 1, 1)
     lines = shown.getvalue().splitlines()

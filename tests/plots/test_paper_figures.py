@@ -215,7 +215,7 @@ def test_every_figure_and_table_is_written(written):
     for table in ("table1", "table1_stability", "table2", "table3"):
         assert {f"{table}.csv", f"{table}.md"} <= names
     assert {"figures.md", "results.npz"} <= names
-    assert told[-1] == (len(files), len(files))
+    assert told[-1] == ("drawing", len(files), len(files))
     assert len(told) == len(files)
 
 

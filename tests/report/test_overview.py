@@ -1,19 +1,19 @@
 import numpy as np
 
-from haarbor.analysis import HeadScore, chosen_parts, head_scores
+from haarbor.analysis import HeadScore, head_scores
 from haarbor.analysis._head_geometry import head_geometry
 from haarbor.report._overview import overview_sentences
 
 
 def sentences_of(run, **changes):
-    chosen = chosen_parts(run)
+    part = run.part()
     parts = {
-        "scores": head_scores(run, **chosen),
-        "geometry": head_geometry(run.load_result("consensus", **chosen)),
-        "stability": run.load_result("ranking-stability", **chosen),
+        "scores": head_scores(part),
+        "geometry": head_geometry(part.load_result("consensus")),
+        "stability": part.load_result("ranking-stability"),
         **changes,
     }
-    return overview_sentences(run, parts["scores"], parts["geometry"], parts["stability"], chosen)
+    return overview_sentences(part, parts["scores"], parts["geometry"], parts["stability"])
 
 
 def words(sentence, names=str):

@@ -123,9 +123,7 @@ def test_commands_and_settings_make_the_page_again(text, page):
     assert settings["organised"]["n_iterations"] == "1"
     assert settings["scored"] == {"functions a head": 400, "functions of the network": 100}
     more = report_html([text, text], n_batches=2, content="probabilities")
-    assert page_data(more)["about"]["commands"][-1] == (
-        "haarbor report text.zarr text.zarr --content probabilities --batches 2"
-    )
+    assert page_data(more)["about"]["commands"][-1] == ("haarbor report text.zarr text.zarr --batches 2")
 
 
 def test_two_runs_and_several_batches_are_kept_apart(text, pictures):

@@ -3,7 +3,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from haarbor.analysis import chosen_parts
 from haarbor.report import _shown_batch as module
 from haarbor.report._coarse_cells import coarse_matrix
 from haarbor.report._shown_batch import patch_grid, shown_batch
@@ -12,8 +11,7 @@ from tests.report.runs import logits_run
 
 
 def test_every_matrix_comes_back_within_the_error_that_is_stated(text):
-    chosen = chosen_parts(text)
-    found = shown_batch(text, 1, chosen)
+    found = shown_batch(text.part(), 1)
     X = np.asarray(text.tensor(1))
     rows, columns = found.data["orders"]["query"], found.data["orders"]["key"]
     errors = []
@@ -26,7 +24,7 @@ def test_every_matrix_comes_back_within_the_error_that_is_stated(text):
 
 
 def test_the_mask_and_the_orders_are_the_runs(text):
-    found = shown_batch(text, 0, chosen_parts(text))
+    found = shown_batch(text.part(), 0)
     bits = np.unpackbits(np.frombuffer(found.blobs["mask"], dtype=np.uint8), count=24 * 24).reshape(24, 24)
     np.testing.assert_array_equal(bits.astype(bool), text.mask(0))
     organization = text.load_result("organization", batch=0)
@@ -42,7 +40,7 @@ def test_the_mask_and_the_orders_are_the_runs(text):
 
 def test_logits_keep_their_sign_and_masked_entries_their_row_mean(tmp_path):
     run = logits_run(tmp_path / "raw.zarr")
-    found = shown_batch(run, 0, chosen_parts(run))
+    found = shown_batch(run.part(), 0)
     quantisation = found.data["quantisation"]
     assert quantisation["power"] == 1
     X, mask = np.asarray(run.tensor(0, "logits")), run.mask(0)
@@ -58,7 +56,7 @@ def test_logits_keep_their_sign_and_masked_entries_their_row_mean(tmp_path):
 
 def test_large_matrices_are_shown_by_the_means_of_blocks_in_both_orders(text, monkeypatch):
     monkeypatch.setattr(module, "_MOST_CELLS", 12 * 24 * 24 // 3)
-    found = shown_batch(text, 0, chosen_parts(text))
+    found = shown_batch(text.part(), 0)
     # 12 heads of 24 x 24 must fit twice into a third: blocks of 3, eight by eight.
     assert found.data["block"] == 3
     X = np.asarray(text.tensor(0))[:, :, 5]
@@ -83,7 +81,7 @@ def test_means_of_blocks_are_those_of_loops(rng):
 
 
 def test_pictures_and_grids_of_patches_come_along(pictures):
-    found = shown_batch(pictures, 1, chosen_parts(pictures))
+    found = shown_batch(pictures.part(), 1)
     assert found.data["grid"] == {"first": 1, "rows": 4, "columns": 4}
     assert found.data["picture"] == [16, 16]
     assert found.blobs["picture"] == pictures.picture(1).tobytes()
@@ -110,7 +108,7 @@ def test_grids_may_follow_several_tokens():
 
 
 def test_thumbnails_are_the_organised_matrices_in_small(pictures):
-    found = shown_batch(pictures, 0, chosen_parts(pictures))
+    found = shown_batch(pictures.part(), 0)
     small = np.frombuffer(found.blobs["thumbnails"], dtype=np.uint8).reshape(6, 40, 40)
     orders = found.data["orders"]
     X = np.asarray(pictures.tensor(0))[np.ix_(orders["query"], orders["key"], [2])][:, :, 0]

@@ -141,11 +141,13 @@ def test_zeros_are_written_as_a_chunk(tmp_path):
 def test_asking_for_what_is_not_there(run, tmp_path):
     with pytest.raises(StoreError, match=r"one of the 3 complete ones of .*run.zarr; batch 7 is not there"):
         run.tensor(7)
-    with pytest.raises(SettingError, match="stream must be one of 'decoder'; found 'cross'"):
+    with pytest.raises(SettingError, match="stream must be one of decoder; found 'cross'"):
         run.tensor(0, stream="cross")
     only = open_run(write_run(tmp_path / "only.zarr", tiny_plan(contents=("logits",))))
-    with pytest.raises(SettingError, match="one that the run holds, 'logits'; found 'probabilities'"):
-        only.tensor(0)
+    with pytest.raises(SettingError, match="one that the run holds, logits; found 'probabilities'"):
+        only.tensor(0, "probabilities")
+    # One rule says what is meant where nothing is asked for.
+    np.testing.assert_array_equal(only.tensor(0), only.tensor(0, "logits"))
 
 
 def test_open_run_names_what_is_wrong_with_a_place(tmp_path):

@@ -83,7 +83,7 @@ def test_stream_rejects_sizes_and_groups():
 
 
 def test_unknown_stream_is_named():
-    with pytest.raises(SettingError, match="stream must be one of 'decoder'; found 'encoder'"):
+    with pytest.raises(SettingError, match="stream must be one of decoder; found 'encoder'"):
         tiny_plan().stream("encoder")
 
 

@@ -1,6 +1,6 @@
 """What is done with a whole run: every batch organised and scored, and all of them together."""
 
-from haarbor.analysis._chosen_parts import checked_batch, chosen_parts, require_run
+from haarbor.analysis._asked_part import asked_part, checked_batch, require_run
 from haarbor.analysis._coherence_controls import CONTROLS, CoherenceControls, Control, coherence_controls
 from haarbor.analysis._damaged_results import damaged_name, readable_result
 from haarbor.analysis._example_heads import example_heads, organization_gain
@@ -36,8 +36,8 @@ __all__ = [
     "RunRegularity",
     "ValidTokens",
     "alike_groups",
+    "asked_part",
     "checked_batch",
-    "chosen_parts",
     "coherence_controls",
     "damaged_name",
     "escaped",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +13,7 @@ from haarbor.argument_kinds import require_function, require_kind, require_whole
 from haarbor.array_types import BoolArray, FloatArray, frozen
 from haarbor.errors import AffinityWarning, DataError, SettingError
 from haarbor.named_axes import checked_mask
+from haarbor.on_progress import OnProgress
 from haarbor.questionnaire import Content, Organization, QuestionnaireSettings, neutral_tensor, organize
 from haarbor.store import register_result_type
 from haarbor.trees import halved_tree, random_tree_like
@@ -72,7 +72,7 @@ def coherence_controls(
     content: Content = "auto",
     n_seeds: int = 5,
     seed: int = 0,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> CoherenceControls:
     """Coherence of a tensor on its trees, and on or of things with less structure.
 
@@ -89,7 +89,7 @@ def coherence_controls(
     n_seeds : int, default 5
         How often each random control is made.
     seed : int, default 0
-    on_progress : function of (seeds done, seeds in all), optional
+    on_progress : function of (step, done, total), optional
 
     Returns
     -------
@@ -137,7 +137,7 @@ def coherence_controls(
         found["random_trees"].append(haar_l1(tensor, random, axes))
         found["shuffled_entries"].append(_shuffled_coherence(tensor, valid, kind, organization.settings, rng))
         if on_progress is not None:
-            on_progress(place + 1, n_seeds)
+            on_progress("controls", place + 1, n_seeds)
     plain = {axis: halved_tree(tree.n_items) for axis, tree in trees.items()}
     return CoherenceControls(
         organised=haar_l1(tensor, trees, axes),

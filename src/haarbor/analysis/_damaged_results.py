@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from haarbor.errors import ResultWarning, StoreError
-from haarbor.store import Run
+from haarbor.store import RunPart
 
 __all__ = ["damaged_name", "readable_result", "tell_remade", "whole_result"]
 
@@ -25,30 +25,28 @@ def damaged_name(name: str, batch: int | None) -> str:
     return f"{name} of {'all batches' if batch is None else f'batch {batch}'}"
 
 
-def whole_result(
-    run: Run, name: str, kind: type, damaged: list[str], *, batch: int | None, content: str, stream: str
-) -> Any:
+def whole_result(part: RunPart, name: str, kind: type, damaged: list[str], *, batch: int | None) -> Any:
     """Result if the run holds it whole; None if it has to be made.
 
     Parameters
     ----------
-    run : Run
+    part : RunPart
     name : str
     kind : type
         What it must be.
     damaged : list of str
         Gets its name where it was damaged, or is of another kind.
-    batch, content, stream
-        Of the result.
+    batch : int or None
+        That it was made from; None for all.
     """
-    kept = run.kept_result(name, batch=batch, content=content, stream=stream)
+    kept = part.kept_result(name, batch=batch)
     if kept.state == "damaged" or (kept.state == "whole" and not isinstance(kept.value, kind)):
         damaged.append(damaged_name(name, batch))
         return None
     return kept.value
 
 
-def readable_result(run: Run, name: str, *, batch: int | None, content: str, stream: str) -> Any:
+def readable_result(part: RunPart, name: str, *, batch: int | None = None) -> Any:
     """Result of the batches as they are, None if there is none.
 
     Raises
@@ -56,7 +54,7 @@ def readable_result(run: Run, name: str, *, batch: int | None, content: str, str
     StoreError
         If it is damaged.
     """
-    kept = run.kept_result(name, batch=batch, content=content, stream=stream)
+    kept = part.kept_result(name, batch=batch)
     if kept.state == "damaged":
         raise StoreError(kept.reason)
     return kept.value

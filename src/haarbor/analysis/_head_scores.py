@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
-from haarbor.analysis._chosen_parts import chosen_parts
+from haarbor.analysis._asked_part import asked_part
 from haarbor.analysis._damaged_results import readable_result
 from haarbor.analysis._head_score import HeadScore, ScoreWords
 from haarbor.analysis._softmax_scores import regularity_scores, softmax_scores
 from haarbor.argument_kinds import found_text, is_whole_number
 from haarbor.array_types import FloatArray
 from haarbor.errors import DataError, SettingError
-from haarbor.store import Run
+from haarbor.store import Run, RunPart
 
 __all__ = ["head_scores"]
 
 
 def head_scores(
-    run: Run, *, batch: int | None = None, content: str | None = None, stream: str | None = None
+    run: Run | RunPart, *, batch: int | None = None, content: str | None = None, stream: str | None = None
 ) -> tuple[HeadScore, ...]:
     """Scores of the heads that a run holds.
 
     Parameters
     ----------
-    run : Run
+    run : Run or RunPart
         Organised; see :func:`haarbor.analysis.organize_run`.
     batch : int, optional
         The scores of one batch; if not given, means over all batches, and what is known of all
         batches together.
     content : {"probabilities", "logits"}, optional
-        The first the run holds if not given.
     stream : str, optional
-        The first one if not given.
+        What is meant where none is given says :meth:`haarbor.store.Run.part`.
 
     Returns
     -------
@@ -53,7 +51,7 @@ def head_scores(
     ResultWarning
         If a result of ``haarbor invariance`` is damaged; it is left out.
     """
-    chosen = chosen_parts(run, content, stream)
+    part = asked_part(run, content, stream)
     # Whether it is there its marker tells: a list of all batches would be made for each of them.
     if batch is not None and not is_whole_number(batch):
         raise SettingError(
@@ -61,7 +59,7 @@ def head_scores(
         )
     found: list[HeadScore] = []
     for source in _SOURCES:
-        found += source(run, batch, chosen)
+        found += source(part, batch)
     if not found:
         which = "the run" if batch is None else f"batch {batch}"
         raise DataError(f"{which} must hold scores of its heads; it has none. Run haarbor organize first.")
@@ -135,9 +133,9 @@ _ISOLATION = ScoreWords(
 )
 
 
-def _entropies(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
-    batches = run.batches if batch is None else (batch,)
-    each = [readable_result(run, "head-entropy", batch=index, **chosen) for index in batches]
+def _entropies(part: RunPart, batch: int | None) -> list[HeadScore]:
+    batches = part.batches if batch is None else (batch,)
+    each = [readable_result(part, "head-entropy", batch=index) for index in batches]
     if not each or any(entropy is None for entropy in each):
         return []
     return [
@@ -146,19 +144,19 @@ def _entropies(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[H
     ]
 
 
-def _stability(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
+def _stability(part: RunPart, batch: int | None) -> list[HeadScore]:
     if batch is not None:
         return []
-    stability = readable_result(run, "ranking-stability", batch=None, **chosen)
+    stability = readable_result(part, "ranking-stability")
     if stability is None or stability.n_batches < 2:
         return []
     return [_TOP.score(stability.top_counts), _BOTTOM.score(stability.bottom_counts)]
 
 
-def _isolation(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
+def _isolation(part: RunPart, batch: int | None) -> list[HeadScore]:
     if batch is not None:
         return []
-    consensus = readable_result(run, "consensus", batch=None, **chosen)
+    consensus = readable_result(part, "consensus")
     if consensus is None:
         return []
     distances: FloatArray = np.array(consensus.distances, dtype=np.float64) / consensus.n_batches
@@ -168,7 +166,7 @@ def _isolation(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[H
     return [_ISOLATION.score(distances.min(axis=1))]
 
 
-_Source = Callable[[Run, int | None, Mapping[str, Any]], list[HeadScore]]
+_Source = Callable[[RunPart, int | None], list[HeadScore]]
 # One function for each kind of result that has numbers for heads, in the order they are shown.
 _SOURCES: tuple[_Source, ...] = (
     _entropies,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,6 +12,7 @@ from haarbor.argument_kinds import found_text, is_whole_number, require_function
 from haarbor.array_types import AnyArray, IntArray, frozen
 from haarbor.engines import CpuEngine, parallel_map
 from haarbor.errors import SettingError, ShapeError
+from haarbor.on_progress import OnProgress
 from haarbor.questionnaire import HeadTrees, Organization, organize
 from haarbor.trees import PartitionTree
 
@@ -33,7 +34,7 @@ def head_trees(
     content: Literal["logits", "probabilities"] = "logits",
     settings: HeadSettings = "ours",
     heads: Sequence[int] | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> HeadTrees:
     """Organise every head of a tensor as a matrix of its own, several heads at a time.
 
@@ -49,7 +50,7 @@ def head_trees(
         program for matrices; both with ten iterations at most from cosine affinities.
     heads : sequence of int, optional
         All if not given.
-    on_progress : function of (heads done, heads in all), optional
+    on_progress : function of (step, done, total), optional
 
     Returns
     -------
@@ -80,7 +81,7 @@ def head_trees(
         # One thread a head: the heads are what is shared out.
         return organize(matrix, mask=mask, content=content, engine=CpuEngine(threads=1), **options)
 
-    found = parallel_map(organized, chosen, on_progress)
+    found = parallel_map(organized, chosen, on_progress, step="organising heads")
     query, query_n = _packed([organization.trees["query"] for organization in found])
     key, key_n = _packed([organization.trees["key"] for organization in found])
     return HeadTrees(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from haarbor.analysis._chosen_parts import checked_batch, chosen_parts
+from haarbor.analysis._asked_part import asked_part, checked_batch
 from haarbor.analysis._damaged_results import tell_remade, whole_result
 from haarbor.analysis._head_trees import HeadSettings, head_trees
 from haarbor.analysis._valid_tokens import ValidTokens, valid_tokens
 from haarbor.argument_kinds import require_function
 from haarbor.errors import SettingError
+from haarbor.on_progress import OnProgress
 from haarbor.questionnaire import HeadTrees
-from haarbor.store import Run
+from haarbor.store import Run, RunPart
 
 __all__ = ["OrganizedHeads", "organized_heads", "require_logits"]
 
@@ -22,20 +21,22 @@ __all__ = ["OrganizedHeads", "organized_heads", "require_logits"]
 class OrganizedHeads:
     """Logits of one batch without padding, and the trees of every head."""
 
+    part: RunPart
+    """The logits and their stream."""
     tokens: ValidTokens
     trees: HeadTrees
-    stream: str
 
 
-def require_logits(run: Run, batch: int, stream: str | None) -> None:
-    """Raise unless the run has logits of this batch and stream."""
-    chosen_parts(run, None, stream)
+def require_logits(run: Run, batch: int, stream: str | None) -> RunPart:
+    """Logits of a stream; raise unless the run has them for this batch."""
+    asked_part(run, None, stream)
     if "logits" not in run.contents:
         raise SettingError(
             f"the run must hold logits, the scores before the softmax; it holds {', '.join(run.contents)}. "
             "Capture it again with haarbor capture --logits."
         )
     checked_batch(run, batch)
+    return run.part("logits", stream)
 
 
 def organized_heads(
@@ -44,7 +45,7 @@ def organized_heads(
     *,
     stream: str | None = None,
     settings: HeadSettings = "ours",
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> OrganizedHeads:
     """Every head of a batch organised by itself; the trees are kept in the run as "head-trees".
 
@@ -56,7 +57,7 @@ def organized_heads(
     stream : str, optional
         The first one if not given.
     settings : {"ours", "paper"}, default "ours"
-    on_progress : function of (heads done, heads in all), optional
+    on_progress : function of (step, done, total), optional
 
     Returns
     -------
@@ -67,19 +68,17 @@ def organized_heads(
     SettingError
         If the run has no logits, or no such stream or batch.
     """
-    require_logits(run, batch, stream)
+    part = require_logits(run, batch, stream)
     require_function("on_progress", on_progress)
-    chosen = stream or run.streams[0]
-    tokens = valid_tokens(run.tensor(batch, content="logits", stream=chosen), run.mask(batch, chosen))
-    place: Any = {"batch": batch, "content": "logits", "stream": chosen}
+    tokens = valid_tokens(part.tensor(batch), part.mask(batch))
     damaged: list[str] = []
-    kept = whole_result(run, "head-trees", HeadTrees, damaged, **place)
+    kept = whole_result(part, "head-trees", HeadTrees, damaged, batch=batch)
     if kept is not None and kept.settings == settings:
         if on_progress is not None:
-            on_progress(kept.heads.size, kept.heads.size)
-        return OrganizedHeads(tokens=tokens, trees=kept, stream=chosen)
+            on_progress("organising heads", kept.heads.size, kept.heads.size)
+        return OrganizedHeads(part=part, tokens=tokens, trees=kept)
     mask = None if tokens.mask.all() else tokens.mask
     trees = head_trees(tokens.tensor, mask=mask, settings=settings, on_progress=on_progress)
-    run.save_result(trees, "head-trees", **place)
+    part.save_result(trees, "head-trees", batch=batch)
     tell_remade(damaged)
-    return OrganizedHeads(tokens=tokens, trees=trees, stream=chosen)
+    return OrganizedHeads(part=part, tokens=tokens, trees=trees)

@@ -11,7 +11,7 @@ from haarbor.argument_kinds import found_text, require_whole_number
 from haarbor.engines import engine_named
 from haarbor.errors import HaarborError, SettingError
 from haarbor.questionnaire import Organization, QuestionnaireSettings, organize
-from haarbor.store import Run
+from haarbor.store import RunPart
 from haarbor.transport import exponent_by_axis
 from haarbor.wavelets import HeadEntropy, NetworkEntropy
 
@@ -103,18 +103,11 @@ class Question:
         return {"options": dict(self.options), "k": self.k, "network_k": self.network_k}
 
 
-def question_before(run: Run, chosen: Mapping[str, Any]) -> Question:
-    """What the run was asked before, by the first batch that knows; the usual question if none does.
-
-    Parameters
-    ----------
-    run : Run
-    chosen : mapping
-        The content and the stream.
-    """
+def question_before(part: RunPart) -> Question:
+    """What a part of a run was asked before, by the first batch that knows; else the usual question."""
     damaged = []
-    for batch in run.batches:
-        kept = run.kept_result("asked", batch=batch, **chosen)
+    for batch in part.batches:
+        kept = part.kept_result("asked", batch=batch)
         note = Question.kept(kept.value)
         if note is not None:
             return note
@@ -123,7 +116,7 @@ def question_before(run: Run, chosen: Mapping[str, Any]) -> Question:
     for batch in damaged:
         # The note is gone, and its answers still say what they are answers to.
         names = ("organization", "head-entropy", "network-entropy")
-        org, heads, network = (run.kept_result(name, batch=batch, **chosen).value for name in names)
+        org, heads, network = (part.kept_result(name, batch=batch).value for name in names)
         if isinstance(org, Organization):
             usual = Question.asked()
             return Question.asked(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from haarbor.argument_kinds import require_function, require_whole_number
 from haarbor.array_types import FloatArray, frozen
 from haarbor.engines import parallel_map
 from haarbor.errors import DataError
+from haarbor.on_progress import OnProgress
 from haarbor.paraproducts import InvarianceFigures, RunInvariance, SoftmaxInvariance, softmax_invariance
 from haarbor.questionnaire import HeadTrees
 from haarbor.store import Run
@@ -32,7 +31,7 @@ def run_invariance(
     stream: str | None = None,
     settings: HeadSettings = "ours",
     seed: int = 0,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> tuple[RunInvariance, HeadTrees]:
     """Softmax invariance of every head on a batch of a run; kept in it as "softmax-invariance".
 
@@ -47,8 +46,8 @@ def run_invariance(
         Of the questionnaire of each head; see :func:`haarbor.analysis.head_trees`.
     seed : int, default 0
         Of the controls.
-    on_progress : function of (steps done, steps in all), optional
-        Two steps a head, organised and measured.
+    on_progress : function of (step, done, total), optional
+        Every head counts twice: organised, and measured.
 
     Returns
     -------
@@ -71,24 +70,23 @@ def run_invariance(
     organized = organized_heads(
         run, batch, stream=stream, settings=settings, on_progress=_half(on_progress, 0)
     )
-    place: Any = {"batch": batch, "content": "logits", "stream": organized.stream}
+    part = organized.part
     damaged: list[str] = []
-    kept = whole_result(run, "softmax-invariance", RunInvariance, damaged, **place)
+    kept = whole_result(part, "softmax-invariance", RunInvariance, damaged, batch=batch)
     if kept is not None and (kept.settings, kept.seed) == (settings, seed):
         return kept, organized.trees
-    found = _measured(run, organized, batch, settings, seed, _half(on_progress, 1))
-    run.save_result(found, "softmax-invariance", **place)
+    found = _measured(organized, batch, settings, seed, _half(on_progress, 1))
+    part.save_result(found, "softmax-invariance", batch=batch)
     tell_remade(damaged)
     return found, organized.trees
 
 
 def _measured(
-    run: Run,
     organized: OrganizedHeads,
     batch: int,
     settings: str,
     seed: int,
-    on_progress: Callable[[int, int], None] | None,
+    on_progress: OnProgress | None,
 ) -> RunInvariance:
     tokens, trees = organized.tokens, organized.trees
     mask = None if tokens.mask.all() else tokens.mask
@@ -105,7 +103,7 @@ def _measured(
             return None, deviation, float(entropy)
         return found, found.logit_deviation, float(entropy)
 
-    each = parallel_map(measured, trees.heads.tolist(), on_progress)
+    each = parallel_map(measured, trees.heads.tolist(), on_progress, step="softmax")
 
     def column(which: str) -> dict[str, FloatArray]:
         return {
@@ -117,7 +115,7 @@ def _measured(
             for name in FIGURES
         }
 
-    per_layer = run.plan.stream(organized.stream).n_heads
+    per_layer = organized.part.sizes.n_heads
     return RunInvariance(
         figures=column("figures"),
         shuffled_trees=column("shuffled_trees"),
@@ -127,14 +125,19 @@ def _measured(
         layers=frozen(trees.heads // per_layer),
         heads_per_layer=per_layer,
         batch=batch,
-        stream=organized.stream,
+        stream=organized.part.stream,
         settings=settings,
         seed=seed,
     )
 
 
-def _half(on_progress: Callable[[int, int], None] | None, which: int) -> Callable[[int, int], None] | None:
+def _half(on_progress: OnProgress | None, which: int) -> OnProgress | None:
     """Progress of the first or second of two equal parts."""
     if on_progress is None:
         return None
-    return lambda done, total: on_progress(done + which * total, 2 * total)
+
+    def told(_step: str, done: int, total: int | None) -> None:
+        n_heads = total or 0
+        on_progress("softmax", done + which * n_heads, 2 * n_heads)
+
+    return told

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from haarbor.analysis._damaged_results import tell_remade, whole_result
@@ -14,6 +11,7 @@ from haarbor.argument_kinds import require_function, require_whole_number
 from haarbor.array_types import FloatArray, frozen
 from haarbor.engines import parallel_map
 from haarbor.errors import DataError
+from haarbor.on_progress import OnProgress
 from haarbor.store import Run
 from haarbor.trees import halved_tree
 from haarbor.wavelets import HolderExponent, RunRegularity, holder_exponent
@@ -28,7 +26,7 @@ def run_regularity(
     stream: str | None = None,
     settings: HeadSettings = "ours",
     seed: int = 0,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> RunRegularity:
     """Hölder exponents of every head on a batch of a run; kept in it as "holder-exponents".
 
@@ -43,7 +41,7 @@ def run_regularity(
     settings : {"ours", "paper"}, default "ours"
         Of the questionnaire of each head.
     seed : int, default 0
-    on_progress : function of (heads done, heads in all), optional
+    on_progress : function of (step, done, total), optional
 
     Returns
     -------
@@ -54,9 +52,9 @@ def run_regularity(
     require_whole_number("seed", seed)
     require_function("on_progress", on_progress)
     organized = organized_heads(run, batch, stream=stream, settings=settings)
-    place: Any = {"batch": batch, "content": "logits", "stream": organized.stream}
+    part = organized.part
     damaged: list[str] = []
-    kept = whole_result(run, "holder-exponents", RunRegularity, damaged, **place)
+    kept = whole_result(part, "holder-exponents", RunRegularity, damaged, batch=batch)
     if isinstance(kept, RunRegularity) and (kept.settings, kept.seed) == (settings, seed):
         return kept
     filled = organized.tokens.filled("logits")
@@ -72,7 +70,7 @@ def run_regularity(
         except DataError:
             return None, None
 
-    each = parallel_map(measured, organized.trees.heads.tolist(), on_progress)
+    each = parallel_map(measured, organized.trees.heads.tolist(), on_progress, step="regularity")
 
     def column(which: int, name: str) -> FloatArray:
         return frozen(
@@ -89,12 +87,12 @@ def run_regularity(
         natural_row=column(1, "alpha_row"),
         natural_column=column(1, "alpha_column"),
         shuffled=column(0, "shuffled_alpha"),
-        layers=frozen(organized.trees.heads // run.plan.stream(organized.stream).n_heads),
+        layers=frozen(organized.trees.heads // organized.part.sizes.n_heads),
         batch=batch,
-        stream=organized.stream,
+        stream=organized.part.stream,
         settings=settings,
         seed=seed,
     )
-    run.save_result(found, "holder-exponents", **place)
+    part.save_result(found, "holder-exponents", batch=batch)
     tell_remade(damaged)
     return found

@@ -12,7 +12,7 @@ from haarbor.analysis._damaged_results import damaged_name
 from haarbor.analysis._head_score import HeadScore, ScoreWords
 from haarbor.array_types import FloatArray
 from haarbor.errors import ResultWarning
-from haarbor.store import Run
+from haarbor.store import RunPart
 
 __all__ = ["measured", "regularity_scores", "softmax_scores"]
 
@@ -73,21 +73,22 @@ _HOLDER_GAIN = ScoreWords(
 )
 
 
-def measured(run: Run, name: str, stream: str, batch: int | None = None) -> Iterator[tuple[int, Any]]:
+def measured(part: RunPart, name: str, batch: int | None = None) -> Iterator[tuple[int, Any]]:
     """Batches with a result of the logits called `name`, and the result; damaged ones are told and left out.
 
     Parameters
     ----------
-    run : Run
+    part : RunPart
+        Of any content; the results are those of the logits of its stream.
     name : str
-    stream : str
     batch : int, optional
         The only one to look at; all if not given.
     """
-    if "logits" not in run.contents:
+    if "logits" not in part.run.contents:
         return
-    for index in run.batches if batch is None else (batch,):
-        kept = run.kept_result(name, batch=index, content="logits", stream=stream)
+    logits = part.run.part("logits", part.stream)
+    for index in logits.batches if batch is None else (batch,):
+        kept = logits.kept_result(name, batch=index)
         if kept.state == "damaged":
             warnings.warn(
                 f"results kept in a run must be whole; {damaged_name(name, index)} is damaged and left out. "
@@ -99,28 +100,24 @@ def measured(run: Run, name: str, stream: str, batch: int | None = None) -> Iter
             yield index, kept.value
 
 
-def softmax_scores(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
+def softmax_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
     """Scores of ``softmax-invariance``: of a batch, or means over those that have it."""
-    each = _results(run, "softmax-invariance", batch, chosen)
+    each = [found for _, found in measured(part, "softmax-invariance", batch)]
     if not each:
         return []
     found = [words.score(_mean([one.figures[name] for one in each])) for name, words in _FIGURES.items()]
     return [*found, _DEVIATION.score(_mean([one.logit_deviation for one in each]))]
 
 
-def regularity_scores(run: Run, batch: int | None, chosen: Mapping[str, Any]) -> list[HeadScore]:
+def regularity_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
     """Scores of ``holder-exponents``: of a batch, or means over those that have it."""
-    each = _results(run, "holder-exponents", batch, chosen)
+    each = [found for _, found in measured(part, "holder-exponents", batch)]
     if not each:
         return []
     return [
         _HOLDER.score(_mean([one.organised for one in each])),
         _HOLDER_GAIN.score(_mean([one.gain for one in each])),
     ]
-
-
-def _results(run: Run, name: str, batch: int | None, chosen: Mapping[str, Any]) -> list[Any]:
-    return [found for _, found in measured(run, name, chosen["stream"], batch)]
 
 
 def _mean(columns: list[FloatArray]) -> FloatArray:

@@ -132,7 +132,7 @@ def capture(
                     "model_dtype": _dtype_of(loaded.model),
                     "command": capture_command(model, data, out, options),
                 },
-                on_progress=advance,
+                on_progress=lambda done, total: advance("capturing", done, total),
                 on_plan=on_plan,
             )
         typer.echo(

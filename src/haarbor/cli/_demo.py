@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from haarbor.cli._named import named
+from haarbor.on_progress import OnProgress
 
 if TYPE_CHECKING:
     from haarbor.paper import PaperResults
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _NETWORKS = {"transformer-xl": "Transformer-XL", "vision-transformer": "ViT"}
-_Told = Callable[[str, int, int], None]
 
 
 def demo(
@@ -69,9 +68,7 @@ def demo(
             found = paper_results(run, name=title, control_seeds=2, on_progress=advance)
             results.append(found)
             summaries.append({**found.summary(), "softmax": _softmax_medians(run, advance)})
-        written = write_paper_figures(
-            results, folder / "figures", on_progress=lambda done, total: told("drawing", done, total)
-        )
+        written = write_paper_figures(results, folder / "figures", on_progress=told)
         if report:
             written.append(_written_report(runs, folder / "report.html", told))
     seconds = time.perf_counter() - began
@@ -82,24 +79,24 @@ def demo(
         _print(summaries, written, folder, seconds)
 
 
-def _named(told: _Told, title: str) -> _Told:
-    def advance(what: str, done: int, total: int) -> None:
+def _named(told: OnProgress, title: str) -> OnProgress:
+    def advance(what: str, done: int, total: int | None) -> None:
         told(f"{title}: {what}", done, total)
 
     return advance
 
 
-def _softmax_medians(run: Run, told: _Told) -> dict[str, float]:
+def _softmax_medians(run: Run, told: OnProgress) -> dict[str, float]:
     """Median over the heads of what explains the softmax; of every head, in the run for the report."""
     import numpy as np
 
     from haarbor.analysis import run_invariance
 
-    found, _ = run_invariance(run, on_progress=lambda done, total: told("softmax", done, total))
+    found, _ = run_invariance(run, on_progress=told)
     return {name: float(np.nanmedian(found.figures[name])) for name in ("invariance", "exact")}
 
 
-def _written_report(runs: list[Run], path: Path, told: _Told) -> Path:
+def _written_report(runs: list[Run], path: Path, told: OnProgress) -> Path:
     from haarbor.report import write_report
 
     told("report", 0, 1)

@@ -114,11 +114,11 @@ def figures(
 
 def _opened(places: list[str], choices: dict[str, Any]) -> list[Run | list[PaperResults]]:
     """All runs and what the results files hold, in the order given; no work done yet."""
+    from haarbor.analysis import asked_part
     from haarbor.cli._run_checks import (
         require_batch,
         require_batches,
         require_heads,
-        require_parts,
         require_writable,
     )
     from haarbor.paper import loaded_results
@@ -134,7 +134,7 @@ def _opened(places: list[str], choices: dict[str, Any]) -> list[Run | list[Paper
     opened = [loaded_results(place) if place in files else open_run(place) for place in places]
     for run in opened:
         if not isinstance(run, list):
-            require_parts(run, choices["content"], choices["stream"])
+            asked_part(run, choices["content"], choices["stream"])
             require_batches(run)
             if choices["batch"] is not None:
                 require_batch(run, choices["batch"])
@@ -159,7 +159,7 @@ def _gathered(
                 continue
             before = f"{number + 1}/{len(opened)} " if len(opened) > 1 else ""
 
-            def advance(what: str, done: int, total: int, before: str = before) -> None:
+            def advance(what: str, done: int, total: int | None, *, before: str = before) -> None:
                 told(before + what, done, total)
 
             results.append(paper_results(run, **choices, **controls, on_progress=advance))

@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from haarbor.cli._named import named
+from haarbor.head_labels import head_labels
 
 if TYPE_CHECKING:
     from haarbor.analysis import RunAnalysis
@@ -20,7 +21,7 @@ def organize(
     run: Annotated[str, typer.Argument(help="Folder or URL of a run.", callback=named)],
     content: Annotated[
         str | None,
-        typer.Option(help="probabilities or logits; the first the run holds by default.", callback=named),
+        typer.Option(help="probabilities or logits; probabilities if the run holds them.", callback=named),
     ] = None,
     stream: Annotated[
         str | None,
@@ -37,11 +38,11 @@ def organize(
 
     Results are kept in the run; a command that was interrupted goes on where it stopped.
     """
-    from haarbor.analysis import organize_run
+    from haarbor.analysis import asked_part, organize_run
     from haarbor.cli._choices import checked_choice
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._progress import shown_progress
-    from haarbor.cli._run_checks import require_batches, require_parts, require_writable
+    from haarbor.cli._run_checks import require_batches, require_writable
     from haarbor.store import open_run
 
     options = {
@@ -50,11 +51,11 @@ def organize(
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
     }
     opened = open_run(run)
-    require_parts(opened, content, stream)
+    part = asked_part(opened, content, stream)
     require_batches(opened)
     require_writable(opened)
     with shown_progress("organising", opened.n_batches) as advance:
-        found = organize_run(opened, content=content, stream=stream, options=options, on_progress=advance)
+        found = organize_run(part, options=options, on_progress=advance)
     summary = _summary(opened, found)
     if as_json:
         echo_json(summary)
@@ -65,8 +66,8 @@ def organize(
 def _summary(run: Run, found: RunAnalysis) -> dict[str, Any]:
     raw = np.mean([entropy.raw for entropy in found.head_entropies], axis=0)
     order = np.argsort(-raw, kind="stable")
-    per_layer = run.plan.stream(found.stream).n_heads
-    labels = [f"{head // per_layer}.{head % per_layer}" for head in range(raw.size)]
+    sizes = run.plan.stream(found.stream)
+    labels = head_labels(sizes.n_layers, sizes.n_heads)
     stability = found.stability
     closest = _closest_heads(found.consensus.distances)
     several = len(found.batches) > 1

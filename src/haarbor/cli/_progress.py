@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from haarbor.cli._terminal import terminal
+from haarbor.on_progress import OnProgress
 from haarbor.printable import printable
 
 if TYPE_CHECKING:
@@ -16,24 +17,24 @@ __all__ = ["shown_progress", "shown_steps"]
 
 
 @contextmanager
-def shown_progress(title: str, total: int | None) -> Iterator[Callable[[int, int | None], None]]:
+def shown_progress(title: str, total: int | None) -> Iterator[OnProgress]:
     """Bar with time gone and time left while the block runs; gives the function that moves it."""
     with _bars() as bars:
         task = bars.add_task(printable(title), total=total)
 
-        def advance(done: int, in_all: int | None) -> None:
+        def advance(_step: str, done: int, in_all: int | None) -> None:
             bars.update(task, completed=done, total=in_all)
 
         yield advance
 
 
 @contextmanager
-def shown_steps() -> Iterator[Callable[[str, int, int], None]]:
+def shown_steps() -> Iterator[OnProgress]:
     """One bar for each kind of work, from when it is first told of; gives the function that tells."""
     with _bars() as bars:
         tasks: dict[str, TaskID] = {}
 
-        def advance(what: str, done: int, in_all: int) -> None:
+        def advance(what: str, done: int, in_all: int | None) -> None:
             if what not in tasks:
                 tasks[what] = bars.add_task(printable(what), total=in_all)
             bars.update(tasks[what], completed=done, total=in_all)

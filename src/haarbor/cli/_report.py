@@ -10,7 +10,7 @@ import typer
 from haarbor.cli._named import named
 
 if TYPE_CHECKING:
-    from haarbor.store import Run
+    from haarbor.store import RunPart
 
 __all__ = ["report"]
 
@@ -49,7 +49,7 @@ def report(
     The page needs no network and no server: open it from disk, or send it to a colleague. A run that has
     not been organised is organised first.
     """
-    from haarbor.analysis import chosen_parts
+    from haarbor.analysis import asked_part
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._libraries import require_library
     from haarbor.cli._output_place import require_file_place
@@ -61,10 +61,10 @@ def report(
         raise typer.BadParameter(f"a report is of one run or of two; found {len(runs)}.", param_hint="RUNS")
     require_file_place("--out", Path(out), "the report")
     opened = [open_run(place) for place in runs]
-    chosen = [chosen_parts(run, content, stream) for run in opened]
+    parts = [asked_part(run, content, stream) for run in opened]
     require_library("plotly.offline", user="a report", extra="report")
-    _organize_where_needed(list(zip(opened, chosen, strict=True)), batches)
-    n_bytes = write_report(opened, out, content=content, stream=stream, n_batches=batches)
+    _organize_where_needed(parts, batches)
+    n_bytes = write_report(parts, out, n_batches=batches)
     summary: dict[str, Any] = {
         "report": out,
         "bytes": n_bytes,
@@ -78,17 +78,17 @@ def report(
         typer.echo(printable(f"{out}: {models}, {n_bytes / 1e6:.1f} MB. Open it in a browser."))
 
 
-def _organize_where_needed(runs: list[tuple[Run, dict[str, Any]]], n_shown: int) -> None:
-    from haarbor.analysis import organize_run
+def _organize_where_needed(parts: list[RunPart], n_shown: int) -> None:
+    from haarbor.analysis import organize_run, question_before
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable
-    from haarbor.report import asked_before, is_organized
+    from haarbor.report import is_organized
 
-    for run, _ in runs:
-        require_batches(run)
-    needed = [(run, chosen) for run, chosen in runs if not is_organized(run, chosen, n_shown)]
-    for run, _ in needed:
-        require_writable(run)
-    for run, chosen in needed:
-        with shown_progress(f"organising {run.model}", run.n_batches) as advance:
-            organize_run(run, **asked_before(run, chosen), on_progress=advance, **chosen)
+    for part in parts:
+        require_batches(part.run)
+    needed = [part for part in parts if not is_organized(part, n_shown)]
+    for part in needed:
+        require_writable(part.run)
+    for part in needed:
+        with shown_progress(f"organising {part.run.model}", part.run.n_batches) as advance:
+            organize_run(part, **question_before(part).to_result(), on_progress=advance)

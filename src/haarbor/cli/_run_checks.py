@@ -8,9 +8,10 @@ from pathlib import Path
 
 from haarbor.cli._output_place import require_open_folder
 from haarbor.errors import DataError, SettingError
+from haarbor.head_labels import head_label
 from haarbor.store import Run
 
-__all__ = ["require_batch", "require_batches", "require_heads", "require_parts", "require_writable"]
+__all__ = ["require_batch", "require_batches", "require_heads", "require_writable"]
 
 
 def require_batches(run: Run) -> None:
@@ -40,7 +41,7 @@ def require_heads(run: Run, stream: str | None, heads: Sequence[str]) -> list[in
         written = re.fullmatch(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})", head)
         layer, place = (int(written[1]), int(written[2])) if written else (-1, -1)
         if not (0 <= layer < sizes.n_layers and 0 <= place < sizes.n_heads):
-            last = f"{sizes.n_layers - 1}.{sizes.n_heads - 1}"
+            last = head_label(sizes.n_layers - 1, sizes.n_heads - 1)
             raise SettingError(
                 f"--heads must be written layer.head, from 0.0 to {last}; found {head!r}. "
                 "Put commas between them."
@@ -52,19 +53,6 @@ def require_heads(run: Run, stream: str | None, heads: Sequence[str]) -> list[in
             " Write them as layer.head, with commas between them."
         )
     return places
-
-
-def require_parts(run: Run, content: str | None, stream: str | None) -> None:
-    """Raise unless the run holds this content and this stream, where they are given."""
-    if content is not None and content not in run.contents:
-        raise SettingError(
-            f"content must be one that the run holds, {' or '.join(run.contents)}; found {content!r}."
-            " Name one of these, or capture again with the other."
-        )
-    if stream is not None and stream not in run.streams:
-        raise SettingError(
-            f"stream must be one of {', '.join(run.streams)}; found {stream!r}. Name one of these."
-        )
 
 
 def require_writable(run: Run) -> None:

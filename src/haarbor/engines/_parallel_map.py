@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from haarbor.engines._worker_threads import usable_cores
 from haarbor.engines._workers import Workers
+from haarbor.on_progress import OnProgress
 
 __all__ = ["parallel_map"]
 
@@ -17,7 +18,9 @@ _Result = TypeVar("_Result")
 def parallel_map(
     work: Callable[[int], _Result],
     heads: Sequence[int],
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
+    *,
+    step: str = "heads",
 ) -> list[_Result]:
     """Results of `work` on each head, in the order of `heads`.
 
@@ -26,8 +29,10 @@ def parallel_map(
     work : function of a head
         Its result must not depend on the other heads.
     heads : sequence of int
-    on_progress : function of (heads done, heads in all), optional
+    on_progress : function of (step, done, total), optional
         Called on the caller's thread.
+    step : str, default "heads"
+        What progress is told of.
 
     Returns
     -------
@@ -48,7 +53,7 @@ def parallel_map(
         for done, future in enumerate(futures, start=1):
             results.append(future.result())
             if on_progress is not None:
-                on_progress(done, len(futures))
+                on_progress(step, done, len(futures))
     finally:
         # After an error or an interrupt what has not begun is not done, and what has is not waited for.
         for future in futures:

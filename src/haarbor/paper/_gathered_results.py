@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from haarbor.analysis import (
     CoherenceControls,
     RunAnalysis,
     ValidTokens,
+    asked_part,
     checked_batch,
-    chosen_parts,
     coherence_controls,
     example_heads,
     organization_gain,
@@ -24,16 +23,18 @@ from haarbor.analysis import (
 from haarbor.argument_kinds import found_text, is_whole_number, require_function, require_whole_number
 from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.errors import DataError, SettingError
+from haarbor.head_labels import head_labels
+from haarbor.on_progress import OnProgress
 from haarbor.paper._paper_results import PAPER_BATCHES, PaperResults, SoftmaxExample
 from haarbor.questionnaire import Organization, organize
 from haarbor.spectral import diffusion_map
-from haarbor.store import Run
+from haarbor.store import Run, RunPart
+from haarbor.version import __version__
 from haarbor.wavelets import sorted_coefficients
 
 __all__ = ["paper_results"]
 
 _AXES = ("query", "key", "head")
-Progress = Callable[[str, int, int], None]
 
 
 def paper_results(
@@ -47,7 +48,7 @@ def paper_results(
     options: Mapping[str, Any] | None = None,
     control_seeds: int = 5,
     control_batches: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> PaperResults:
     """Everything the paper's figures and tables show of a run; organises it where that is missing.
 
@@ -72,7 +73,7 @@ def paper_results(
         How often each random control is made; 0 for none.
     control_batches : int, default 1
         On how many batches, the shown one first.
-    on_progress : function of (what is done, steps done, steps in all), optional
+    on_progress : function of (step, done, total), optional
 
     Returns
     -------
@@ -85,7 +86,7 @@ def paper_results(
     DataError
         If the run has no complete batch.
     """
-    chosen = chosen_parts(run, content, stream)
+    part = asked_part(run, content, stream)
     if name is not None and (not isinstance(name, str) or not name.strip()):
         raise SettingError(
             f"a network's name must be a text with letters; found {found_text(name)}. "
@@ -95,31 +96,26 @@ def paper_results(
     require_whole_number("control_batches", control_batches, 1)
     require_function("on_progress", on_progress)
     told = on_progress or (lambda _what, _done, _total: None)
-    gathering = _Gathering(run, chosen, told)
+    gathering = _Gathering(part, told)
     if not run.batches:
         raise DataError("the run must have at least one complete batch; it has none. Capture again.")
     shown = run.batches[0] if batch is None else checked_batch(run, batch)
     picked = None if heads is None else gathering.checked_heads(heads)
-    asked: Any = question_before(run, chosen).to_result() if options is None else {"options": options}
-    found = organize_run(
-        run,
-        **asked,
-        on_progress=lambda done, total: told("organising", done, total),
-        **chosen,
-    )
+    asked: Any = question_before(part).to_result() if options is None else {"options": options}
+    found = organize_run(part, **asked, on_progress=told)
     return gathering.results(
         found, shown, picked, name=name, control_seeds=control_seeds, control_batches=control_batches
     )
 
 
 class _Gathering:
-    """One run, one content and one stream of it."""
+    """What is gathered of one part of a run."""
 
-    def __init__(self, run: Run, chosen: Mapping[str, str], told: Progress) -> None:
-        self.run, self.chosen, self.told = run, dict(chosen), told
-        sizes = run.plan.stream(chosen["stream"])
+    def __init__(self, part: RunPart, told: OnProgress) -> None:
+        self.part, self.run, self.told = part, part.run, told
+        sizes = part.sizes
         self.head_layers: IntArray = frozen(np.repeat(np.arange(sizes.n_layers), sizes.n_heads))
-        self.names = [f"{layer}.{head}" for layer in range(sizes.n_layers) for head in range(sizes.n_heads)]
+        self.names = head_labels(sizes.n_layers, sizes.n_heads)
 
     def checked_heads(self, heads: Sequence[str | int]) -> tuple[int, ...]:
         if isinstance(heads, str) or not isinstance(heads, Sequence | np.ndarray):
@@ -155,9 +151,9 @@ class _Gathering:
         control_seeds: int,
         control_batches: int,
     ) -> PaperResults:
-        org: Organization = self.run.load_result("organization", batch=batch, **self.chosen)
+        org: Organization = self.part.load_result("organization", batch=batch)
         tokens = self._tokens(batch)
-        tensor = tokens.filled(self.chosen["content"])
+        tensor = tokens.filled(self.part.content)
         shown = heads or example_heads(organization_gain(tensor, org.trees))
         raw = found.head_entropies[found.batches.index(batch)].raw
         expanded = (int(np.argmax(raw)), int(np.argmin(raw)))[: min(2, raw.size)]
@@ -186,20 +182,21 @@ class _Gathering:
             settings=org.settings,
             model=self.run.model,
             run_settings=dict(self.run.plan.settings),
-            haarbor_version=_haarbor_version(),
-            **self.chosen,
+            haarbor_version=__version__,
+            content=self.part.content,
+            stream=self.part.stream,
         )
 
-    def _tokens(self, batch: int, content: str | None = None) -> ValidTokens:
-        tensor = self.run.tensor(batch, content or self.chosen["content"], self.chosen["stream"])
-        return valid_tokens(tensor, self.run.mask(batch, self.chosen["stream"]))
+    def _tokens(self, batch: int, part: RunPart | None = None) -> ValidTokens:
+        part = part or self.part
+        return valid_tokens(part.tensor(batch), part.mask(batch))
 
     def _network_coefficients(self) -> tuple[FloatArray, ...]:
         batches = self.run.batches[: PAPER_BATCHES["figure6"]]
         found = []
         for done, batch in enumerate(batches):
-            org: Organization = self.run.load_result("organization", batch=batch, **self.chosen)
-            tensor = self._tokens(batch).filled(self.chosen["content"])
+            org: Organization = self.part.load_result("organization", batch=batch)
+            tensor = self._tokens(batch).filled(self.part.content)
             found.append(frozen(sorted_coefficients(tensor, org.trees, 100, axes=_AXES).astype(np.float32)))
             self.told("expanding", done + 1, len(batches))
         return tuple(found)
@@ -212,14 +209,14 @@ class _Gathering:
             tokens = self._tokens(batch)
             masked = not tokens.mask.all()
 
-            def advance(done: int, total: int, before: int = place * n_seeds) -> None:
-                self.told("controls", before + done, len(batches) * total)
+            def advance(step: str, done: int, _total: int | None, before: int = place * n_seeds) -> None:
+                self.told(step, before + done, len(batches) * n_seeds)
 
             found[str(batch)] = coherence_controls(
                 tokens.tensor,
-                self.run.load_result("organization", batch=batch, **self.chosen),
+                self.part.load_result("organization", batch=batch),
                 mask=tokens.mask if masked else None,
-                content=self.chosen["content"],  # type: ignore[arg-type]
+                content=self.part.content,
                 n_seeds=n_seeds,
                 on_progress=advance,
             )
@@ -229,7 +226,7 @@ class _Gathering:
         """The first shown head's logits, organised by themselves with the settings the paper gives."""
         if "logits" not in self.run.contents:
             return ()
-        tokens = self._tokens(batch, "logits")
+        tokens = self._tokens(batch, self.run.part("logits", self.part.stream))
         if min(tokens.tensor.shape[:2]) < 2:
             return ()
         logits = tokens.tensor[:, :, shown[0]]
@@ -247,10 +244,3 @@ def _small(values: FloatArray, mask: BoolArray) -> FloatArray:
         half = valid.astype(np.float16)
     exact = np.array_equal(half.astype(valid.dtype), valid)
     return frozen(half if exact else valid.astype(np.float32))
-
-
-def _haarbor_version() -> str:
-    try:
-        return version("haarbor")
-    except PackageNotFoundError:
-        return "unknown"

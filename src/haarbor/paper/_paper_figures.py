@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from haarbor.analysis import ResultTable, escaped
 from haarbor.argument_kinds import require_function, require_path
 from haarbor.errors import SettingError
+from haarbor.on_progress import OnProgress
 from haarbor.paper._captions import paper_captions
 from haarbor.paper._entropies_figure import paper_entropies_figure
 from haarbor.paper._expansion_figure import paper_expansion_figure
@@ -37,7 +38,7 @@ def write_paper_figures(
     results: Sequence[PaperResults],
     folder: str | os.PathLike[str],
     *,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> list[Path]:
     """Draw the paper's figures as PNG and SVG, write its tables as CSV and Markdown.
 
@@ -50,7 +51,7 @@ def write_paper_figures(
         One a network, as from :func:`haarbor.paper.paper_results`.
     folder : str or path
         Made if missing; files of the same names are replaced.
-    on_progress : function of (files done, files in all), optional
+    on_progress : function of (step, done, total), optional
 
     Returns
     -------
@@ -79,7 +80,7 @@ def write_paper_figures(
     def done(path: Path) -> None:
         written.append(path)
         if on_progress is not None:
-            on_progress(len(written), n_files)
+            on_progress("drawing", len(written), n_files)
 
     for name, draw in drawings.items():
         figure = draw()

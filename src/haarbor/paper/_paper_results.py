@@ -12,6 +12,7 @@ import numpy as np
 from haarbor.analysis import CoherenceControls, Control
 from haarbor.array_types import BoolArray, FloatArray, IntArray
 from haarbor.errors import ShapeError, StoreError
+from haarbor.head_labels import head_label
 from haarbor.printable import printable
 from haarbor.questionnaire import QuestionnaireSettings
 from haarbor.spectral import DiffusionMap
@@ -118,7 +119,7 @@ class PaperResults:
     def head_names(self) -> tuple[str, ...]:
         """Heads as layer.head."""
         within = np.arange(self.n_heads) - np.searchsorted(self.head_layers, self.head_layers)
-        return tuple(f"{layer}.{head}" for layer, head in zip(self.head_layers, within, strict=True))
+        return tuple(head_label(layer, head) for layer, head in zip(self.head_layers, within, strict=True))
 
     @property
     def scores(self) -> FloatArray:

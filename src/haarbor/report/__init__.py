@@ -1,10 +1,9 @@
 """The report: one HTML page in which a person sees the heads of a network."""
 
-from haarbor.report._organized import asked_before, is_organized
+from haarbor.report._organized import is_organized
 from haarbor.report._write_report import report_html, write_report
 
 __all__ = [
-    "asked_before",
     "is_organized",
     "report_html",
     "write_report",

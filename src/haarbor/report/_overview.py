@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from haarbor.analysis import HeadGeometry, HeadScore, alike_groups, outlying_heads
 from haarbor.array_types import IntArray
-from haarbor.store import Run
+from haarbor.store import RunPart
 from haarbor.wavelets import RankingStability
 
 __all__ = ["overview_sentences"]
@@ -22,22 +22,19 @@ Part = str | dict[str, int]
 
 
 def overview_sentences(
-    run: Run,
+    part: RunPart,
     scores: Sequence[HeadScore],
     geometry: HeadGeometry,
     stability: RankingStability,
-    chosen: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """Sentences about a run.
 
     Parameters
     ----------
-    run : Run
+    part : RunPart
     scores : sequence of HeadScore
     geometry : HeadGeometry
     stability : RankingStability
-    chosen : mapping
-        The content and the stream.
 
     Returns
     -------
@@ -45,7 +42,7 @@ def overview_sentences(
         ``parts``: texts and heads; ``view``: the picture that shows it; ``score``: the score to colour
         the heads by, or None; ``heads``: the heads to mark.
     """
-    sentences = [_network(run, chosen)]
+    sentences = [_network(part)]
     by_name = {score.name: score for score in scores}
     if "entropy" in by_name:
         sentences += _extremes(by_name["entropy"])
@@ -65,11 +62,11 @@ def _sentence(
     return {"parts": list(parts), "view": view, "heads": [int(head) for head in heads], "score": score}
 
 
-def _network(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    sizes = run.plan.stream(chosen["stream"])
+def _network(part: RunPart) -> dict[str, Any]:
+    run, sizes = part.run, part.sizes
     kind = {"tokens": "tokens", "patches": "image patches", "none": "positions"}[run.plan.labels]
-    stream = f", stream {chosen['stream']}" if len(run.streams) > 1 else ""
-    what = "attention probabilities" if chosen["content"] == "probabilities" else "attention logits"
+    stream = f", stream {part.stream}" if len(run.streams) > 1 else ""
+    what = "attention probabilities" if part.content == "probabilities" else "attention logits"
     text = (
         f"{run.model} has {sizes.n_layers * sizes.n_heads} attention heads, {sizes.n_heads} in each of "
         f"{_count(sizes.n_layers, 'layer')}. Here are their {what}{stream} on "

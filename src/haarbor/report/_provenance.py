@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from haarbor.analysis import Question, question_before
 from haarbor.report._run_name import run_name
-from haarbor.store import Run
+from haarbor.store import RunPart
 
 __all__ = ["commands", "library_versions", "run_settings"]
 
 _OPTION_FLAGS = {"n_iterations": "--iterations", "refine": "--refine", "initial": "--initial"}
 
 
-def run_settings(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def run_settings(part: RunPart) -> dict[str, Any]:
     """What the run was captured and organised with."""
-    plan = run.plan
-    question = question_before(run, chosen)
-    organization = run.load_result("organization", batch=run.batches[0], **chosen)
+    plan = part.run.plan
+    question = question_before(part)
+    organization = part.load_result("organization", batch=part.batches[0])
     settings = organization.settings
     organised = {name: getattr(settings, name) for name in settings.__slots__}
     return {
@@ -36,34 +36,32 @@ def run_settings(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def commands(
-    runs: Sequence[Run], chosen: Sequence[Mapping[str, Any]], report_options: Sequence[str]
-) -> list[str]:
-    """Commands that make the page from the runs, one a line.
+def commands(parts: Sequence[RunPart], n_batches: int) -> list[str]:
+    """Commands that make the page from the runs, one per line.
 
     Runs are named without their folders, so that the page is the same on every machine.
     """
     lines = []
-    for run, picked in zip(runs, chosen, strict=True):
+    for part in parts:
+        run = part.run
         captured = run.plan.settings.get("command")
         if isinstance(captured, str):
             lines.append(captured)
-        question = question_before(run, picked)
+        question = question_before(part)
         changed = question.changed_options
         known = all(name in _OPTION_FLAGS for name in changed)
         if known and question == Question.asked(changed):
             options = [word for name, value in changed.items() for word in (_OPTION_FLAGS[name], str(value))]
-            lines.append(
-                shlex.join(["haarbor", "organize", run_name(run), *_chosen_flags(run, picked), *options])
-            )
+            lines.append(shlex.join(["haarbor", "organize", run_name(run), *_part_flags([part]), *options]))
         else:
             lines.append(
                 f"haarbor.analysis.organize_run(haarbor.open_run({run_name(run)!r}), "
-                f"content={picked['content']!r}, stream={picked['stream']!r}, options={changed!r}, "
+                f"content={part.content!r}, stream={part.stream!r}, options={changed!r}, "
                 f"k={question.k}, network_k={question.network_k})"
             )
-    names = [run_name(run) for run in runs]
-    lines.append(shlex.join(["haarbor", "report", *names, *report_options]))
+    names = [run_name(part.run) for part in parts]
+    shown = ["--batches", str(n_batches)] if n_batches != 1 else []
+    lines.append(shlex.join(["haarbor", "report", *names, *_part_flags(parts), *shown]))
     return lines
 
 
@@ -78,12 +76,14 @@ def library_versions() -> dict[str, str]:
     return found
 
 
-def _chosen_flags(run: Run, chosen: Mapping[str, Any]) -> list[str]:
+def _part_flags(parts: Sequence[RunPart]) -> list[str]:
+    """Options that ask for these parts, where they are not what is meant without any."""
+    usual = [part.run.part() for part in parts]
     flags = []
-    if chosen["content"] != run.contents[0]:
-        flags += ["--content", chosen["content"]]
-    if chosen["stream"] != run.streams[0]:
-        flags += ["--stream", chosen["stream"]]
+    if any(part.content != meant.content for part, meant in zip(parts, usual, strict=True)):
+        flags += ["--content", parts[0].content]
+    if any(part.stream != meant.stream for part, meant in zip(parts, usual, strict=True)):
+        flags += ["--stream", parts[0].stream]
     return flags
 
 

@@ -18,7 +18,7 @@ from haarbor.report._provenance import run_settings
 from haarbor.report._run_name import run_name
 from haarbor.report._shown_batch import shown_batch
 from haarbor.report.sections import SECTIONS
-from haarbor.store import Run
+from haarbor.store import RunPart
 
 __all__ = ["RunPayload", "run_payload"]
 
@@ -33,15 +33,13 @@ class RunPayload:
     """Large things by name."""
 
 
-def run_payload(run: Run, chosen: Mapping[str, Any], n_batches: int) -> RunPayload:
+def run_payload(part: RunPart, n_batches: int) -> RunPayload:
     """Gather a run for the page.
 
     Parameters
     ----------
-    run : Run
+    part : RunPart
         Organised.
-    chosen : mapping
-        The content and the stream.
     n_batches : int
         How many batches come with their matrices, the first ones.
 
@@ -54,32 +52,32 @@ def run_payload(run: Run, chosen: Mapping[str, Any], n_batches: int) -> RunPaylo
     DataError
         If the run has no batches, or has not been organised.
     """
-    batches = run.batches
+    run, batches = part.run, part.batches
     if not batches:
         raise DataError("the run must have at least one complete batch; it has none. Capture again.")
-    lacking = missing_result(run, chosen, n_batches)
+    lacking = missing_result(part, n_batches)
     if lacking is not None:
         raise DataError(
             f"the run must be organised before it is reported; its {lacking} is missing or damaged. "
             "Run haarbor organize, or call haarbor.analysis.organize_run."
         )
-    sizes = run.plan.stream(chosen["stream"])
-    scores = head_scores(run, **chosen)
-    each_batch = [{s.name: s for s in head_scores(run, batch=batch, **chosen)} for batch in batches]
-    geometry = head_geometry(run.load_result("consensus", **chosen))
-    stability = run.load_result("ranking-stability", **chosen)
+    sizes = part.sizes
+    scores = head_scores(part)
+    each_batch = [{s.name: s for s in head_scores(part, batch=batch)} for batch in batches]
+    geometry = head_geometry(part.load_result("consensus"))
+    stability = part.load_result("ranking-stability")
     blobs = {f"geometry-{name}": data for name, data in geometry_blobs(geometry).items()}
     shown = []
     for place, batch in enumerate(batches[:n_batches]):
-        found = shown_batch(run, batch, chosen)
+        found = shown_batch(part, batch)
         shown.append(found.data)
         blobs |= {f"batch-{place}-{name}": data for name, data in found.blobs.items()}
-    sections = {name: section(run, chosen) for name, section in SECTIONS.items()}
+    sections = {name: section(part) for name, section in SECTIONS.items()}
     data = {
         "name": run_name(run),
         "model": run.model,
-        "content": chosen["content"],
-        "stream": chosen["stream"] if len(run.streams) > 1 else None,
+        "content": part.content,
+        "stream": part.stream if len(run.streams) > 1 else None,
         "labels": run.plan.labels,
         "layers": sizes.n_layers,
         "heads_per_layer": sizes.n_heads,
@@ -100,10 +98,10 @@ def run_payload(run: Run, chosen: Mapping[str, Any], n_batches: int) -> RunPaylo
             for score in scores
         ],
         "geometry": geometry_data(geometry),
-        "overview": overview_sentences(run, scores, geometry, stability, chosen),
+        "overview": overview_sentences(part, scores, geometry, stability),
         "shown": shown,
         "sections": {name: found for name, found in sections.items() if found is not None},
-        "settings": run_settings(run, chosen),
+        "settings": run_settings(part),
         "median_distance": _median_distance(geometry.distances),
     }
     return RunPayload(data=plain_numbers(data), blobs=blobs)

@@ -14,7 +14,7 @@ from haarbor.array_types import AnyArray, ByteArray, FloatArray, IntArray
 from haarbor.questionnaire import Organization
 from haarbor.report._coarse_cells import coarse_matrix, coarse_size
 from haarbor.report._packing import quantised_matrix
-from haarbor.store import Run
+from haarbor.store import RunPart
 from haarbor.trees import PartitionTree
 from haarbor.wavelets import haar_scales
 
@@ -35,30 +35,26 @@ class ShownBatch:
     """Large things by name, to be compressed."""
 
 
-def shown_batch(run: Run, batch: int, chosen: Mapping[str, Any]) -> ShownBatch:
+def shown_batch(part: RunPart, batch: int) -> ShownBatch:
     """Gather a batch for the page.
 
     Parameters
     ----------
-    run : Run
+    part : RunPart
         Organised.
     batch : int
-    chosen : mapping
-        The content and the stream.
 
     Returns
     -------
     ShownBatch
     """
-    organization: Organization = run.load_result("organization", batch=batch, **chosen)
-    tokens = valid_tokens(
-        np.asarray(run.tensor(batch, **chosen)), np.asarray(run.mask(batch, chosen["stream"]))
-    )
-    labels = run.labels(batch, chosen["stream"])
+    organization: Organization = part.load_result("organization", batch=batch)
+    tokens = valid_tokens(np.asarray(part.tensor(batch)), np.asarray(part.mask(batch)))
+    labels = part.labels(batch)
     query_labels = [labels.query[place] for place in tokens.queries]
     key_labels = [labels.key[place] for place in tokens.keys]
     orders = {axis: organization.order(axis) for axis in ("query", "key")}
-    values = tokens.filled(chosen["content"])
+    values = tokens.filled(part.content)
     scales = haar_scales(values, organization.trees)
     block = _block(values.shape)
     data: dict[str, Any] = {
@@ -79,7 +75,7 @@ def shown_batch(run: Run, batch: int, chosen: Mapping[str, Any]) -> ShownBatch:
         blobs["mask"] = np.packbits(tokens.mask, axis=None).tobytes()
     data["quantisation"] = _pack_matrices(values, orders, block, blobs)
     blobs["thumbnails"] = _thumbnails(values, orders)
-    picture = run.picture(batch)
+    picture = part.run.picture(batch)
     if picture is not None:
         data["picture"] = list(picture.shape[:2])
         blobs["picture"] = picture.tobytes()

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from haarbor.analysis import chosen_parts, require_run
+from haarbor.analysis import asked_part, require_run
 from haarbor.argument_kinds import require_whole_number
 from haarbor.errors import SettingError
 from haarbor.report._page import page_html
 from haarbor.report._provenance import commands, library_versions
 from haarbor.report._run_payload import run_payload
-from haarbor.store import Run
+from haarbor.store import Run, RunPart
 from haarbor.whole_file import file_place, whole_file
 
 __all__ = ["report_html", "write_report"]
 
 
 def report_html(
-    runs: Run | Sequence[Run],
+    runs: Run | RunPart | Sequence[Run | RunPart],
     *,
     content: str | None = None,
     stream: str | None = None,
@@ -28,12 +28,11 @@ def report_html(
 
     Parameters
     ----------
-    runs : Run or sequence of one or two Run
+    runs : Run, RunPart, or a list of one or two of them
         Organised; see :func:`haarbor.analysis.organize_run`.
     content : {"probabilities", "logits"}, optional
-        Probabilities if the run holds them, else logits.
     stream : str, optional
-        The first one if not given.
+        What is meant where none is given says :meth:`haarbor.store.Run.part`.
     n_batches : int, default 1
         How many batches come with the matrices of all their heads; everything else is of all batches.
 
@@ -49,29 +48,21 @@ def report_html(
     DataError
         If a run is empty or not organised.
     """
-    chosen_runs = [runs] if isinstance(runs, Run) else runs
-    if not isinstance(chosen_runs, list | tuple):
-        require_run(chosen_runs)
-    if len(chosen_runs) not in (1, 2):
+    asked = [runs] if isinstance(runs, Run | RunPart) else runs
+    if not isinstance(asked, list | tuple):
+        require_run(asked)
+    if len(asked) not in (1, 2):
         raise SettingError(
-            f"a report is of one run or of two; found {len(chosen_runs)}. Make a report of each, or of pairs."
+            f"a report is of one run or of two; found {len(asked)}. Make a report of each, or of pairs."
         )
     require_whole_number("n_batches", n_batches, 1)
-    chosen = [chosen_parts(run, content, stream) for run in chosen_runs]
-    payloads = [run_payload(run, parts, n_batches) for run, parts in zip(chosen_runs, chosen, strict=True)]
-    options = []
-    if content is not None:
-        options += ["--content", content]
-    if stream is not None:
-        options += ["--stream", stream]
-    if n_batches != 1:
-        options += ["--batches", str(n_batches)]
-    about = {"versions": library_versions(), "commands": commands(chosen_runs, chosen, options)}
-    return page_html(payloads, about)
+    parts = [asked_part(run, content, stream) for run in asked]
+    payloads = [run_payload(part, n_batches) for part in parts]
+    return page_html(payloads, {"versions": library_versions(), "commands": commands(parts, n_batches)})
 
 
 def write_report(
-    runs: Run | Sequence[Run],
+    runs: Run | RunPart | Sequence[Run | RunPart],
     path: str | os.PathLike[str],
     *,
     content: str | None = None,
@@ -82,7 +73,7 @@ def write_report(
 
     Parameters
     ----------
-    runs : Run or sequence of one or two Run
+    runs : Run, RunPart, or a list of one or two of them
     path : str or path
         A file that is there is replaced, one that a link leads to as well; nothing else is.
     content, stream, n_batches

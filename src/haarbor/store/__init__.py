@@ -16,6 +16,7 @@ from haarbor.store._result_name import ResultName
 from haarbor.store._result_types import register_result_type
 from haarbor.store._results_file import load_results_file, save_results_file
 from haarbor.store._run import Run, open_run
+from haarbor.store._run_part import RunPart
 from haarbor.store._run_plan import RunPlan, StreamPlan
 from haarbor.store._run_writer import RunWriter
 from haarbor.store._saved_results import (
@@ -42,6 +43,7 @@ __all__ = [
     "Labels",
     "ResultName",
     "Run",
+    "RunPart",
     "RunPlan",
     "RunWriter",
     "StreamPlan",

@@ -45,7 +45,7 @@ class ResultName(NamedTuple):
                 f"found {short_text(repr(self.name))}. Choose another name."
             )
         plan.stream(self.stream)
-        plan.require_content(self.content)
+        plan.content(self.content)
         if self.batch is not None:
             checked_batch(self.batch)
 

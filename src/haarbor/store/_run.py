@@ -25,6 +25,7 @@ from haarbor.store._planned_arrays import planned_array, require_planned
 from haarbor.store._result_name import ResultName
 from haarbor.store._result_store import ResultStore
 from haarbor.store._run_document import read_plan
+from haarbor.store._run_part import RunPart
 from haarbor.store._run_plan import RunPlan, StoredContent, StreamPlan
 
 if TYPE_CHECKING:
@@ -161,15 +162,33 @@ class Run:
             facts["organised"] = "damaged; haarbor organize makes it again" if damaged else "not yet"
         return facts_html("Run", facts, pictures)
 
-    def tensor(self, batch: int = 0, content: str = "probabilities", stream: str | None = None) -> HeadTensor:
+    def part(self, content: str | None = None, stream: str | None = None) -> RunPart:
+        """One content and one stream of the run, with the results made from it.
+
+        Parameters
+        ----------
+        content : {"probabilities", "logits"}, optional
+            Probabilities if not given and the run holds them, else what it holds.
+        stream : str, optional
+            The first one if not given.
+
+        Raises
+        ------
+        SettingError
+            If the run does not hold this content or stream.
+        """
+        sizes = self._plan.stream(stream)
+        return RunPart(run=self, content=self._plan.content(content), stream=sizes.name)
+
+    def tensor(self, batch: int = 0, content: str | None = None, stream: str | None = None) -> HeadTensor:
         r"""Attention of a batch, query x key x head.
 
         Parameters
         ----------
         batch : int, default 0
-        content : {"probabilities", "logits"}, default "probabilities"
+        content : {"probabilities", "logits"}, optional
         stream : str, optional
-            The first one if not given.
+            What is meant where none is given says :meth:`part`.
 
         Returns
         -------
@@ -188,8 +207,7 @@ class Run:
         Stored as float16, a value lies within :math:`\max(2^{-11} |x|, 2^{-25})` of the model's.
         """
         sizes = self._plan.stream(stream)
-        self._plan.require_content(content)
-        chunk = self._chunk_reader(batch, sizes, content)
+        chunk = self._chunk_reader(batch, sizes, self._plan.content(content))
 
         def layer_values(layer: int) -> FloatArray:
             values: FloatArray = chunk(layer)[0, 0]
@@ -247,8 +265,8 @@ class Run:
         batch : int or sequence of int, optional
             The batch it was made from, or several; all complete ones if not given.
         content : {"probabilities", "logits"}, optional
-            The first the run holds if not given.
         stream : str, optional
+            What is meant where none is given says :meth:`part`.
 
         Raises
         ------
@@ -328,7 +346,7 @@ class Run:
         chosen = _chosen(batch)
         found = ResultName(
             stream=self._plan.stream(stream).name,
-            content=self.contents[0] if content is None else content,
+            content=self._plan.content(content),
             batch=chosen if isinstance(chosen, int) else None,
             name=name,
         )

@@ -202,18 +202,22 @@ class RunPlan:
         for stream in self.streams:
             if isinstance(name, str) and stream.name == name:
                 return stream
-        names = ", ".join(repr(stream.name) for stream in self.streams)
+        names = ", ".join(stream.name for stream in self.streams)
         raise SettingError(
-            f"stream must be one of {names}; found {short_text(repr(name))}. Name one of these."
+            f"stream must be one of {names}; found {short_text(repr(name))}. Choose one, or leave it out."
         )
 
-    def require_content(self, content: object) -> None:
-        """SettingError unless the run holds this content."""
-        if not isinstance(content, str) or content not in self.contents:
-            raise SettingError(
-                f"content must be one that the run holds, {' or '.join(map(repr, self.contents))}; "
-                f"found {short_text(repr(content))}. Capture it with that content added."
-            )
+    def content(self, name: str | None = None) -> StoredContent:
+        """Content called `name`; if no name is given, probabilities where the run holds them."""
+        if name is None:
+            return "probabilities" if "probabilities" in self.contents else self.contents[0]
+        for content in self.contents:
+            if isinstance(name, str) and content == name:
+                return content
+        raise SettingError(
+            f"content must be one that the run holds, {' or '.join(self.contents)}; "
+            f"found {short_text(repr(name))}. Choose that, leave it out, or capture again with it added."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.analysis import chosen_parts, valid_tokens
+from haarbor.analysis import asked_part, valid_tokens
+from haarbor.head_labels import head_label
 from haarbor.plots.interactive._graph_objects import graph_objects, in_page_style, plain_label
 from haarbor.plots.interactive._heads import batch_index, head_index
 from haarbor.store import Run
@@ -34,17 +35,17 @@ def attention_figure(run: Run, head: int | str, *, batch: int | None = None) -> 
     go = graph_objects()
     from plotly.subplots import make_subplots
 
-    index, chosen = head_index(run, head), chosen_parts(run)
+    index, part = head_index(run, head), asked_part(run)
     place = batch_index(run, batch)
-    tokens = valid_tokens(run.tensor(place, **chosen), run.mask(place, chosen["stream"]))
-    labels = run.labels(place, chosen["stream"])
+    tokens = valid_tokens(part.tensor(place), part.mask(place))
+    labels = part.labels(place)
     names = {
         "query": [f"{i} {plain_label(labels.query[i])}" for i in tokens.queries],
         "key": [f"{i} {plain_label(labels.key[i])}" for i in tokens.keys],
     }
-    organization = run.load_result("organization", batch=place, **chosen)
+    organization = part.load_result("organization", batch=place)
     values = np.where(tokens.mask, tokens.tensor[:, :, index], np.nan)
-    root = chosen["content"] == "probabilities"
+    root = part.content == "probabilities"
     orders = [
         {axis: np.arange(len(texts)) for axis, texts in names.items()},
         {axis: organization.order(axis) for axis in names},
@@ -64,8 +65,8 @@ def attention_figure(run: Run, head: int | str, *, batch: int | None = None) -> 
             row=1,
             col=column,
         )
-    per_layer = run.heads_per_layer
-    in_page_style(figure, f"Head {index // per_layer}.{index % per_layer}, batch {place}", height=560)
+    name = head_label(*divmod(index, run.heads_per_layer))
+    in_page_style(figure, f"Head {name}, batch {place}", height=560)
     figure.update_layout(coloraxis={"colorscale": "Viridis", "showscale": False})
     figure.update_xaxes(type="category", showticklabels=False)
     return figure.update_yaxes(type="category", autorange="reversed", showticklabels=False)

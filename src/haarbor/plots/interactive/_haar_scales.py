@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.analysis import chosen_parts, valid_tokens
+from haarbor.analysis import asked_part, valid_tokens
+from haarbor.head_labels import head_label
 from haarbor.plots.interactive._graph_objects import graph_objects, in_page_style
 from haarbor.plots.interactive._heads import batch_index, head_index
 from haarbor.store import Run
@@ -32,11 +33,11 @@ def haar_scales_figure(run: Run, head: int | str, *, batch: int | None = None) -
     plotly.graph_objects.Figure
     """
     go = graph_objects()
-    index, chosen = head_index(run, head), chosen_parts(run)
+    index, part = head_index(run, head), asked_part(run)
     place = batch_index(run, batch)
-    tokens = valid_tokens(run.tensor(place, **chosen), run.mask(place, chosen["stream"]))
-    organization = run.load_result("organization", batch=place, **chosen)
-    values = tokens.filled(chosen["content"])[:, :, index : index + 1]
+    tokens = valid_tokens(part.tensor(place), part.mask(place))
+    organization = part.load_result("organization", batch=place)
+    values = tokens.filled(part.content)[:, :, index : index + 1]
     found = haar_scales(values, organization.trees)
     trace = go.Heatmap(
         z=np.sqrt(found.by_level[0]),
@@ -49,8 +50,7 @@ def haar_scales_figure(run: Run, head: int | str, *, batch: int | None = None) -
         texttemplate="%{text}",
         hovertemplate="query level %{y}, key level %{x}: %{customdata:.4g}<extra></extra>",
     )
-    per_layer = run.heads_per_layer
-    title = f"Haar coefficients of head {index // per_layer}.{index % per_layer} by scale"
+    title = f"Haar coefficients of head {head_label(*divmod(index, run.heads_per_layer))} by scale"
     figure = in_page_style(go.Figure(trace), title)
     figure.update_xaxes(title_text="level of the key tree", type="category")
     return figure.update_yaxes(title_text="level of the query tree", type="category", autorange="reversed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from haarbor.analysis import chosen_parts, head_scores
+from haarbor.analysis import asked_part, head_scores
 from haarbor.argument_kinds import found_text
 from haarbor.errors import SettingError
 from haarbor.plots.interactive._graph_objects import graph_objects, in_page_style
@@ -35,14 +35,14 @@ def head_map_figure(run: Run, score: str = "entropy", *, batch: int | None = Non
         If the run has no such score.
     """
     go = graph_objects()
-    chosen = chosen_parts(run)
-    scores = {found.name: found for found in head_scores(run, batch=batch, **chosen)}
+    part = asked_part(run)
+    scores = {found.name: found for found in head_scores(part, batch=batch)}
     if not isinstance(score, str) or score not in scores:
         raise SettingError(
             f"score must be one that the run holds, {', '.join(scores)}; found {found_text(score)}. "
             "Choose one."
         )
-    sizes = run.plan.stream(chosen["stream"])
+    sizes = part.sizes
     values = scores[score].values.reshape(sizes.n_layers, sizes.n_heads)
     trace = go.Heatmap(
         z=values,

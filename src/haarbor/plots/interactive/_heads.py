@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from haarbor.analysis import checked_batch, chosen_parts, head_geometry, require_run
+from haarbor.analysis import asked_part, checked_batch, head_geometry, require_run
 from haarbor.argument_kinds import found_text, is_whole_number, require_kind, require_whole_number
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import DataError, SettingError
+from haarbor.head_labels import head_labels
 from haarbor.questionnaire import Organization
 from haarbor.spectral import diffusion_map
 from haarbor.store import Run
@@ -57,9 +58,9 @@ def heads_of(source: Run | Organization, heads_per_layer: int | None = None) -> 
     if heads_per_layer is not None:
         require_whole_number("heads_per_layer", heads_per_layer, 1)
     if isinstance(source, Run):
-        chosen = chosen_parts(source)
-        found = head_geometry(source.load_result("consensus", batch=None, **chosen))
-        per_layer: int | None = source.plan.stream(chosen["stream"]).n_heads
+        part = asked_part(source)
+        found = head_geometry(part.load_result("consensus"))
+        per_layer: int | None = part.sizes.n_heads
         tree, order, affinity, points = found.tree, found.order, found.affinity, found.coordinates
     else:
         per_layer = heads_per_layer
@@ -72,11 +73,7 @@ def heads_of(source: Run | Organization, heads_per_layer: int | None = None) -> 
             " Pass the number of heads in each layer."
         )
     indices = np.arange(n_heads)
-    names = (
-        tuple(map(str, indices))
-        if per_layer is None
-        else tuple(f"{head // per_layer}.{head % per_layer}" for head in indices)
-    )
+    names = tuple(map(str, indices)) if per_layer is None else head_labels(n_heads // per_layer, per_layer)
     return Heads(
         names=names,
         layers=indices // (per_layer or n_heads),
@@ -96,8 +93,7 @@ def head_index(run: Run, head: int | str) -> int:
         If there is no such head.
     """
     require_run(run)
-    per_layer = run.heads_per_layer
-    names = [f"{index // per_layer}.{index % per_layer}" for index in range(run.n_heads)]
+    names = head_labels(len(run.layers), run.heads_per_layer)
     if isinstance(head, str) and head in names:
         return names.index(head)
     if is_whole_number(head) and 0 <= int(head) < run.n_heads:

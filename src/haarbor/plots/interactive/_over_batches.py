@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.analysis import chosen_parts, head_scores
+from haarbor.analysis import asked_part, head_scores
 from haarbor.argument_kinds import found_text
 from haarbor.errors import DataError, SettingError
+from haarbor.head_labels import head_label
 from haarbor.plots.interactive._graph_objects import graph_objects, in_page_style
 from haarbor.plots.interactive._heads import head_index
 from haarbor.store import Run
@@ -38,8 +39,8 @@ def over_batches_figure(run: Run, head: int | str, score: str = "entropy") -> An
         If a batch has no such score.
     """
     go = graph_objects()
-    index, chosen = head_index(run, head), chosen_parts(run)
-    each = [{s.name: s for s in head_scores(run, batch=batch, **chosen)} for batch in run.batches]
+    index, part = head_index(run, head), asked_part(run)
+    each = [{s.name: s for s in head_scores(part, batch=batch)} for batch in run.batches]
     if not each:
         raise DataError("the run must have at least one complete batch; it has none. Capture again.")
     if not isinstance(score, str) or not all(score in found for found in each):
@@ -50,8 +51,7 @@ def over_batches_figure(run: Run, head: int | str, score: str = "entropy") -> An
     table = np.stack([found[score].values for found in each])
     x = [str(batch) for batch in run.batches]
     low, middle, high = np.nanquantile(table, [0.1, 0.5, 0.9], axis=1)
-    per_layer = run.heads_per_layer
-    name = f"{index // per_layer}.{index % per_layer}"
+    name = head_label(*divmod(index, run.heads_per_layer))
     figure = go.Figure(
         [
             go.Scatter(x=x, y=high, mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip"),

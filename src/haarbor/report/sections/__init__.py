@@ -1,7 +1,7 @@
 """Parts of the page that are there when the run holds their results, one file each.
 
-A section is a function of a run, and of the content and stream chosen, that gives what its picture
-needs, or None where the run has nothing of the kind. Its drawing stands in ``assets/sections`` under
+A section is a function of a part of a run that gives what its picture needs, or None where the run has
+nothing of the kind. Its drawing stands in ``assets/sections`` under
 the same name.
 """
 
@@ -11,11 +11,11 @@ from typing import Any
 from haarbor.report.sections._invariance import invariance_section
 from haarbor.report.sections._network_entropy import network_entropy_section
 from haarbor.report.sections._stability import stability_section
-from haarbor.store import Run
+from haarbor.store import RunPart
 
 __all__ = ["SECTIONS"]
 
-SECTIONS: Mapping[str, Callable[[Run, Mapping[str, Any]], dict[str, Any] | None]] = {
+SECTIONS: Mapping[str, Callable[[RunPart], dict[str, Any] | None]] = {
     "stability": stability_section,
     "network-entropy": network_entropy_section,
     "invariance": invariance_section,

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from haarbor.analysis import measured
 from haarbor.array_types import FloatArray
-from haarbor.store import Run
+from haarbor.store import RunPart
 
 __all__ = ["invariance_section"]
 
 _FORMS = ("exact", "paper", "invariance", "linear")
 
 
-def invariance_section(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
+def invariance_section(part: RunPart) -> dict[str, Any] | None:
     """Figures of the first batch that was measured; None where none was."""
-    first = next(measured(run, "softmax-invariance", chosen["stream"]), None)
+    first = next(measured(part, "softmax-invariance"), None)
     if first is None:
         return None
     batch, found = first

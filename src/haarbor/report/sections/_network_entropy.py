@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from haarbor.analysis import readable_result
-from haarbor.store import Run
+from haarbor.store import RunPart
 from haarbor.wavelets import NetworkEntropy
 
 __all__ = ["network_entropy_section"]
@@ -14,9 +13,9 @@ __all__ = ["network_entropy_section"]
 _FIELDS = ("raw", "normalised", "mean_removed", "energy_share", "all_scales", "fine_share")
 
 
-def network_entropy_section(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
+def network_entropy_section(part: RunPart) -> dict[str, Any] | None:
     """Entropies of the network on every batch; None where one is missing."""
-    found = [readable_result(run, "network-entropy", batch=batch, **chosen) for batch in run.batches]
+    found = [readable_result(part, "network-entropy", batch=batch) for batch in part.batches]
     each: list[NetworkEntropy] = [entropy for entropy in found if entropy is not None]
     if len(each) < len(found):
         return None

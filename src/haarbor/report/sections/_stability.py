@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from haarbor.analysis import readable_result
 from haarbor.questionnaire import Consensus
-from haarbor.store import Run
+from haarbor.store import RunPart
 from haarbor.wavelets import RankingStability
 
 __all__ = ["stability_section"]
 
 
-def stability_section(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
+def stability_section(part: RunPart) -> dict[str, Any] | None:
     """Agreement of the batches; None for a run of one batch."""
-    stability: RankingStability | None = readable_result(run, "ranking-stability", batch=None, **chosen)
+    stability: RankingStability | None = readable_result(part, "ranking-stability")
     if stability is None or stability.n_batches < 2:
         return None
-    consensus: Consensus = run.load_result("consensus", **chosen)
+    consensus: Consensus = part.load_result("consensus")
     return {
         "kendall_tau": stability.kendall_tau,
         "top_jaccard": stability.top_jaccard,

@@ -1,52 +1,37 @@
-"""Which content and stream of a run is looked at."""
+"""The part of a run that a function is asked for, and the batch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from haarbor.argument_kinds import found_text, is_whole_number, require_kind
 from haarbor.errors import SettingError
-from haarbor.store import Run
+from haarbor.store import Run, RunPart
 
-__all__ = ["checked_batch", "chosen_parts", "require_run"]
+__all__ = ["asked_part", "checked_batch", "require_run"]
 
 
-def chosen_parts(run: Run, content: str | None = None, stream: str | None = None) -> dict[str, Any]:
-    """Content and stream by name; the usual ones are probabilities, if there are any, and the first stream.
+def asked_part(run: Run | RunPart, content: str | None = None, stream: str | None = None) -> RunPart:
+    """Part of a run that is asked for; see :meth:`haarbor.store.Run.part`.
 
     Parameters
     ----------
-    run : Run
+    run : Run or RunPart
+        A part is taken as it is where neither content nor stream is asked for.
     content : {"probabilities", "logits"}, optional
     stream : str, optional
-
-    Returns
-    -------
-    dict
-        With "content" and "stream", as the methods of a run take them.
 
     Raises
     ------
     SettingError
         If `run` is no run, or does not hold what was asked for.
     """
+    if isinstance(run, RunPart):
+        if content is None and stream is None:
+            return run
+        run = run.run
     require_run(run)
-    if content is not None and not (isinstance(content, str) and content in run.contents):
-        raise SettingError(
-            f"content must be one that the run holds, {' or '.join(run.contents)}; found "
-            f"{found_text(content)}. Choose that, or leave it out."
-        )
-    if stream is not None and not (isinstance(stream, str) and stream in run.streams):
-        raise SettingError(
-            f"stream must be one of {', '.join(run.streams)}; found {found_text(stream)}. "
-            "Choose one, or leave it out."
-        )
-    usual = "probabilities" if "probabilities" in run.contents else run.contents[0]
-    return {
-        "content": usual if content is None else content,
-        "stream": run.streams[0] if stream is None else stream,
-    }
+    return run.part(content, stream)
 
 
 def require_run(run: object) -> None:
