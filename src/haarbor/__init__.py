@@ -27,7 +27,8 @@ from haarbor.version import __version__
 
 if TYPE_CHECKING:
     from haarbor import datasets
-    from haarbor.capturing import capture
+    from haarbor.analysis import organize_run
+    from haarbor.capturing import capture, load_model
     from haarbor.engines import CpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
         gaussian_affinity,
         markov_spectrum,
     )
-    from haarbor.store import open_run
+    from haarbor.store import import_arrays, open_run
     from haarbor.transport import tree_emd
     from haarbor.trees import (
         PartitionTree,
@@ -114,12 +115,15 @@ _LATE = {
     "haar_transform": "haarbor.wavelets",
     "head_entropy": "haarbor.wavelets",
     "holder_exponent": "haarbor.wavelets",
+    "import_arrays": "haarbor.store",
     "inverse_haar_transform": "haarbor.wavelets",
+    "load_model": "haarbor.capturing",
     "load_pruned": "haarbor.pruning",
     "markov_spectrum": "haarbor.spectral",
     "network_entropy": "haarbor.wavelets",
     "open_run": "haarbor.store",
     "organize": "haarbor.questionnaire",
+    "organize_run": "haarbor.analysis",
     "paraproduct": "haarbor.paraproducts",
     "partition_distance": "haarbor.trees",
     "ranking_stability": "haarbor.wavelets",
@@ -189,12 +193,15 @@ __all__ = [
     "haar_transform",
     "head_entropy",
     "holder_exponent",
+    "import_arrays",
     "inverse_haar_transform",
+    "load_model",
     "load_pruned",
     "markov_spectrum",
     "network_entropy",
     "open_run",
     "organize",
+    "organize_run",
     "paraproduct",
     "partition_distance",
     "ranking_stability",

@@ -1,9 +1,13 @@
 """What the README and the pages say can be run, is run."""
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import haarbor as hb
 
@@ -11,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def code_blocks(path, language):
-    return re.findall(rf"```{language}\n(.*?)```", path.read_text(), flags=re.DOTALL)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [text for written, text in blocks if written == language]
 
 
 def test_the_three_lines_of_the_readme_run_on_an_array(capsys):
@@ -23,28 +28,45 @@ def test_the_three_lines_of_the_readme_run_on_an_array(capsys):
     assert capsys.readouterr().out.startswith("4 items")
 
 
-def test_the_huggingface_lines_of_the_readme_run_on_what_a_model_returns():
-    class Attention:
-        def __init__(self, values):
-            self.values = values
-
-        def __getitem__(self, item):
-            return Attention(self.values[item])
-
-        def numpy(self):
-            return self.values
-
-    class Output:
-        attentions = tuple(
-            Attention(np.random.default_rng(layer).dirichlet(np.ones(6), size=(1, 2, 6)))
-            for layer in range(3)
-        )
-
+def test_the_huggingface_lines_of_the_readme_run_on_a_model():
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    config = transformers.BertConfig(
+        hidden_size=8, num_attention_heads=2, num_hidden_layers=3, intermediate_size=8, vocab_size=20
+    )
+    # As it comes, with gradients, and in a type that numpy does not have.
+    model = transformers.AutoModel.from_config(config, attn_implementation="eager").to(torch.bfloat16)
     lines = code_blocks(ROOT / "README.md", "python")[1]
-    scope = {"np": np, "hb": hb, "inputs": {}, "model": lambda **_options: Output()}
+    scope = {"np": np, "hb": hb, "model": model, "inputs": {"input_ids": torch.arange(6)[None]}}
     exec(lines, scope)
     assert scope["X"].shape == (6, 6, 6)
     assert scope["org"].trees["head"].n_items == 6
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
+    (tmp_path / "text.txt").write_text((ROOT / "docs" / "method.md").read_text() * 2)
+    blocks = [block for block in code_blocks(ROOT / "README.md", "") if block.startswith("haarbor")]
+    given = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
+    assert [words[1] for words in given] == [
+        "capture", "organize", "report", "figures", "invariance", "prune", "info",
+    ]  # fmt: skip
+    # A small network in place of MODEL, and fewer tokens and samples of it: the commands are what is tried.
+    smaller = {"MODEL": "zoo:transformer-xl", "256": "16", "10": "2"}
+    fewer = {
+        "figures": ["--seeds", "1"],
+        "prune": ["--quick", "--calibration", "4", "--evaluation", "4", "--seeds", "1", "--tokens", "16"],
+    }
+    for words in given:
+        command = [
+            sys.executable,
+            "-m",
+            *(smaller.get(word, word) for word in words),
+            *fewer.get(words[1], []),
+        ]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+    assert {"run.zarr", "report.html", "figures"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_make_targets_of_the_readme_exist():
