@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
+from tests.capturing.inputs.small_models import byte_tokenizer
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,8 +52,14 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
     assert [words[1] for words in given] == [
         "capture", "organize", "report", "figures", "invariance", "prune", "info",
     ]  # fmt: skip
-    # A small network in place of MODEL, and fewer tokens and samples of it: the commands are what is tried.
-    smaller = {"MODEL": "zoo:transformer-xl", "256": "16", "10": "2"}
+    # A tiny network in place of MODEL, and fewer tokens and samples of it: the commands are what is tried.
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(
+        vocab_size=256, n_positions=32, n_embd=16, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0
+    )
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path / "model")
+    byte_tokenizer().save_pretrained(tmp_path / "model")
+    smaller = {"MODEL": "model", "256": "16", "10": "2"}
     fewer = {
         "figures": ["--seeds", "1"],
         "prune": ["--quick", "--calibration", "4", "--evaluation", "4", "--seeds", "1", "--tokens", "16"],
