@@ -9,7 +9,7 @@ import numpy.typing as npt
 from haarbor.array_types import AnyArray, BoolArray, FloatArray, plain_array, real_array
 from haarbor.errors import DataError, ShapeError
 from haarbor.memory import require_memory
-from haarbor.options import is_row, shown
+from haarbor.options import found_text, is_row
 
 __all__ = ["axis_names", "boolean_array", "checked_mask", "checked_tensor", "n_axes_of", "position_text"]
 
@@ -68,19 +68,19 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
         )
     if not is_row(axes):
         raise ShapeError(
-            f"axes must be a sequence of names, one an axis in its order; found {shown(axes)}. "
+            f"axes must be a sequence of names, one an axis in its order; found {found_text(axes)}. "
             "Pass a tuple of texts."
         )
     names = tuple(axes)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
         raise ShapeError(
-            f"axis names must be texts; found {shown(strange[0])}. Pass one such as 'query' for each axis; "
-            "np.transpose moves axes."
+            f"axis names must be texts; found {found_text(strange[0])}. Pass one such as 'query' for each "
+            "axis; np.transpose moves axes."
         )
     if len(names) != n_axes:
         raise ShapeError(
-            f"axes must name every axis of the tensor; found {len(names)} names {shown(names)} "
+            f"axes must name every axis of the tensor; found {len(names)} names {found_text(names)} "
             f"for {n_axes} axes. Pass one name an axis."
         )
     if len(set(names)) != len(names):

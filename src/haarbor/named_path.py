@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from haarbor.errors import CaptureError, StoreError
+from haarbor.options import found_text
 
 __all__ = ["named_path", "require_run_place"]
 
@@ -39,7 +40,7 @@ def named_path(value: Any, what: str) -> Path:
     """
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str) or not text.strip():
-        raise CaptureError(f"{what} must be given by its path; found {value!r:.60}. Check the path.")
+        raise CaptureError(f"{what} must be given by its path; found {found_text(value)}. Check the path.")
     shown = text if len(text) <= 80 else f"{text[:40]}...{text[-30:]}"
     try:
         path = Path(text).expanduser()

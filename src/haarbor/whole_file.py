@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from haarbor.argument_kinds import require_path
 from haarbor.errors import HaarborError, StoreError
+from haarbor.options import require_path
 
 __all__ = ["file_place", "whole_file"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from haarbor.argument_kinds import found_text, is_whole_number, require_kind
 from haarbor.errors import SettingError
+from haarbor.options import found_text, is_whole_number, require_kind
 from haarbor.store import Run
 
 __all__ = ["checked_batch", "chosen_parts", "require_run"]

@@ -12,8 +12,8 @@ from haarbor.analysis._chosen_parts import chosen_parts
 from haarbor.analysis._damaged_results import damaged_name, tell_remade, whole_result
 from haarbor.analysis._question import Question
 from haarbor.analysis._valid_tokens import valid_tokens
-from haarbor.argument_kinds import require_function
 from haarbor.errors import DataError
+from haarbor.options import require_function
 from haarbor.questionnaire import Consensus, Organization, consensus, organize
 from haarbor.spectral import DiffusionMap, diffusion_map
 from haarbor.store import Run

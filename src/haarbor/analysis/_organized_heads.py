@@ -10,8 +10,8 @@ from haarbor.analysis._chosen_parts import checked_batch, chosen_parts
 from haarbor.analysis._damaged_results import tell_remade, whole_result
 from haarbor.analysis._head_trees import HeadSettings, head_trees
 from haarbor.analysis._valid_tokens import ValidTokens, valid_tokens
-from haarbor.argument_kinds import require_function
 from haarbor.errors import SettingError
+from haarbor.options import require_function
 from haarbor.questionnaire import HeadTrees
 from haarbor.store import Run
 

@@ -9,7 +9,7 @@ import numpy as np
 from haarbor.array_types import FloatArray
 from haarbor.errors import SettingError
 from haarbor.memory import require_memory
-from haarbor.options import bounded_seed, real_number, require_choice
+from haarbor.options import require_choice, require_real_number, require_seed
 from haarbor.trees import PartitionTree, require_tree
 from haarbor.wavelets import haar_system, inverse_haar_transform
 
@@ -60,9 +60,9 @@ def haar_series(
     (np.float64(1.0), np.float64(1.0))
     """
     require_choice("coefficients", coefficients, ("normal", "signs"))
-    alpha, amplitude = real_number("alpha", alpha), real_number("amplitude", amplitude)
-    marginals = real_number("marginals", marginals)
-    rng = np.random.default_rng(bounded_seed(seed))
+    alpha, amplitude = require_real_number("alpha", alpha), require_real_number("amplitude", amplitude)
+    marginals = require_real_number("marginals", marginals)
+    rng = np.random.default_rng(require_seed(seed))
     shape = (require_tree(row_tree, "row_tree").n_items, require_tree(column_tree, "column_tree").n_items)
     require_memory(4 * 8 * shape[0] * shape[1], f"a series of shape {shape}", "Take smaller trees.")
     factors = rng.normal(size=shape) if coefficients == "normal" else rng.choice([-1.0, 1.0], size=shape)

@@ -9,7 +9,7 @@ import numpy as np
 
 from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.memory import require_memory
-from haarbor.options import bounded_seed, require_choice, require_flag, whole_number
+from haarbor.options import require_choice, require_flag, require_seed, require_whole_number
 
 __all__ = ["SyntheticNetwork", "synthetic_attention", "synthetic_network"]
 
@@ -86,13 +86,13 @@ def synthetic_network(
     >>> bool((abs(network.tensor.sum(axis=1) - 1) < 1e-12).all())
     True
     """
-    n_tokens = whole_number("n_tokens", n_tokens, 1, _MOST)
-    n_layers = whole_number("n_layers", n_layers, 1, _MOST)
-    heads_per_layer = whole_number("heads_per_layer", heads_per_layer, 1, _MOST)
-    n_topics = whole_number("n_topics", n_topics, 1, _MOST)
+    n_tokens = require_whole_number("n_tokens", n_tokens, 1, _MOST)
+    n_layers = require_whole_number("n_layers", n_layers, 1, _MOST)
+    heads_per_layer = require_whole_number("heads_per_layer", heads_per_layer, 1, _MOST)
+    n_topics = require_whole_number("n_topics", n_topics, 1, _MOST)
     require_flag("causal", causal)
     require_choice("content", content, ("probabilities", "logits"))
-    seed, batch = bounded_seed(seed), bounded_seed(batch, "batch")
+    seed, batch = require_seed(seed), require_seed(batch, "batch")
     n_heads = n_layers * heads_per_layer
     require_memory(
         8 * n_tokens**2 * (n_heads + 4), f"attention of {n_heads} heads on {n_tokens} tokens", "Ask for less."

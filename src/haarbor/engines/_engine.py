@@ -9,7 +9,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray, real_array
 from haarbor.errors import EngineError, SettingError
-from haarbor.options import shown
+from haarbor.options import found_text
 
 __all__ = ["FeatureBlock", "L1Engine", "checked_sums", "engine_named"]
 
@@ -95,7 +95,8 @@ def engine_named(engine: str | L1Engine) -> L1Engine:
             "object with an l1_sums method of your own."
         )
     raise SettingError(
-        f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {shown(engine)}. Pass engine='auto'."
+        f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {found_text(engine)}. "
+        "Pass engine='auto'."
     )
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from haarbor.engines._workers import Workers
 from haarbor.errors import SettingError
-from haarbor.options import shown, whole_number
+from haarbor.options import found_text, require_whole_number
 
 __all__ = ["ordered_results", "thread_count", "usable_cores"]
 
@@ -28,7 +28,7 @@ def usable_cores() -> int:
         if not asked.isdecimal() or len(asked) > 9 or not 1 <= int(asked) <= _MOST_THREADS:
             raise SettingError(
                 f"HAARBOR_NUM_THREADS must be a whole number in 1..{_MOST_THREADS}; "
-                f"found {shown(asked)}. Unset or mend it."
+                f"found {found_text(asked)}. Unset or mend it."
             )
         return int(asked)
     if hasattr(os, "sched_getaffinity"):
@@ -40,7 +40,7 @@ def thread_count(asked: int | None) -> int:
     """Number of threads as asked for, or every usable core."""
     if asked is None:
         return usable_cores()
-    return whole_number("threads", asked, 1, _MOST_THREADS)
+    return require_whole_number("threads", asked, 1, _MOST_THREADS)
 
 
 @lru_cache(maxsize=4)

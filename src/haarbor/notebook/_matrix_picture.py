@@ -12,7 +12,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, real_array
 from haarbor.errors import DataError, ShapeError
 from haarbor.memory import require_memory
-from haarbor.options import whole_number
+from haarbor.options import require_whole_number
 from haarbor.printable import printable
 
 __all__ = ["matrix_picture"]
@@ -55,7 +55,7 @@ def matrix_picture(matrix: npt.ArrayLike, alt: str, *, side: int = 160) -> str:
     if array.ndim != 2 or 0 in array.shape:
         raise ShapeError(f"a picture is of a matrix; found shape {array.shape}. Pass rows and columns.")
     require_memory(16 * 8 * array.size, f"a picture of shape {array.shape}", "Show a part of the matrix.")
-    height = whole_number("side", side, 1, 100_000)
+    height = require_whole_number("side", side, 1, 100_000)
     # A quarter, so that the difference of two very large values is a number too.
     with np.errstate(over="ignore"):
         values: FloatArray = 0.25 * array.astype(np.float64)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from haarbor.array_types import BoolArray, FloatArray
 from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.errors import DataError
-from haarbor.options import bounded_seed
+from haarbor.options import require_seed
 from haarbor.paraproducts._decomposition import MATRIX_AXES
 from haarbor.paraproducts._folder_axis import FolderAxis
 from haarbor.paraproducts._forms import Question
@@ -143,7 +143,7 @@ def softmax_invariance(
     >>> round(small.figures.linear, 3), round(small.figures.exact, 3)
     (1.0, 1.0)
     """
-    seed = bounded_seed(seed)
+    seed = require_seed(seed)
     question = Question(logits, (row_tree, column_tree), MATRIX_AXES, "softmax", mask)
     f = question.f
     valid = np.ones(f.shape, dtype=bool) if question.valid is None else question.valid

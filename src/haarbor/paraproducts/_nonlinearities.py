@@ -10,7 +10,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, real_array
 from haarbor.errors import SettingError
-from haarbor.options import shown, whole_number
+from haarbor.options import found_text, require_whole_number
 
 __all__ = ["Nonlinearity", "NonlinearityChoice", "pointwise_nonlinearity"]
 
@@ -136,20 +136,20 @@ def pointwise_nonlinearity(choice: NonlinearityChoice, order: int = 2) -> Nonlin
     >>> pointwise_nonlinearity((np.sin, np.cos, lambda x: -np.sin(x))).name
     'given'
     """
-    order = whole_number("order", order, 0, _HIGHEST_ORDER)
+    order = require_whole_number("order", order, 0, _HIGHEST_ORDER)
     if isinstance(choice, str):
         if choice not in _NAMED:
             offered = ", ".join(map(repr, (*_NAMED, "softmax")))
             raise SettingError(
-                f"nonlinearity must be one of {offered}, or functions (A, A', A''); found {shown(choice)}. "
-                "Pass one of them."
+                f"nonlinearity must be one of {offered}, or functions (A, A', A''); "
+                f"found {found_text(choice)}. Pass one of them."
             )
         return Nonlinearity(name=choice, derivatives=_NAMED[choice][: order + 1])
     functions: tuple[Any, ...] = tuple(choice) if isinstance(choice, Sequence) else ()
     if len(functions) < order + 1 or not all(callable(function) for function in functions):
         raise SettingError(
             f"a nonlinearity must be a name or {order + 1} functions, itself and its first {order} "
-            f"derivatives; found {shown(choice)}. Pass 'exp', say, or a tuple of functions."
+            f"derivatives; found {found_text(choice)}. Pass 'exp', say, or a tuple of functions."
         )
     return Nonlinearity(name="given", derivatives=tuple(map(_checked_values, functions[: order + 1])))
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from haarbor.array_types import real_array
 from haarbor.errors import DataError
 from haarbor.named_axes import checked_tensor
-from haarbor.options import real_number
+from haarbor.options import require_real_number
 from haarbor.trees import PartitionTree, require_trees_fit
 from haarbor.wavelets import CoefficientDecay, coefficient_decay, huber_fit, huber_line
 
@@ -85,7 +85,7 @@ def regularity_gain(
         If `f` has no mixed difference, or an axis fewer than two items.
     """
     axes = ("row", "column")
-    size = real_number("magnitude", magnitude, least=0)
+    size = require_real_number("magnitude", magnitude, least=0)
     arrays = [real_array(f, "the function"), real_array(residual, "the residual")]
     for array in arrays:
         require_trees_fit({"row": row_tree, "column": column_tree}, axes, array.shape)

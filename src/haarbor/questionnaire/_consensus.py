@@ -12,7 +12,7 @@ from haarbor.array_types import FloatArray, frozen
 from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines import L1Engine, engine_named
 from haarbor.errors import SettingError, ShapeError
-from haarbor.options import require_choice, shown
+from haarbor.options import found_text, require_choice
 from haarbor.questionnaire._organization import Organization
 from haarbor.spectral import distance_affinity
 from haarbor.transport import tree_emd
@@ -93,7 +93,7 @@ def consensus(
         rest = iter(tensors)
     except TypeError:
         raise ShapeError(
-            f"tensors must be one for each organisation; found {shown(tensors)}. Pass a list of arrays."
+            f"tensors must be one for each organisation; found {found_text(tensors)}. Pass a list of arrays."
         ) from None
     each: list[FloatArray] = []
     # In this order nothing is taken from the tensors once the organisations are at their end.
@@ -134,7 +134,7 @@ def _checked(organizations: Sequence[Organization], axis: str) -> Sequence[Organ
     """The organisations, if they are some and all have the axis."""
     if not isinstance(organizations, Sequence) or not all(isinstance(o, Organization) for o in organizations):
         raise SettingError(
-            f"organizations must be a sequence of Organization; found {shown(organizations)}. "
+            f"organizations must be a sequence of Organization; found {found_text(organizations)}. "
             "Pass what organize returned for each batch."
         )
     if not organizations:

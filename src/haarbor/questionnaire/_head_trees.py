@@ -8,7 +8,7 @@ import numpy as np
 
 from haarbor.array_types import IntArray
 from haarbor.errors import SettingError
-from haarbor.options import shown, whole_number
+from haarbor.options import found_text, require_whole_number
 from haarbor.trees import PartitionTree
 
 __all__ = ["HeadTrees"]
@@ -33,10 +33,11 @@ class HeadTrees:
 
     def trees(self, head: int) -> tuple[PartitionTree, PartitionTree]:
         """Query tree and key tree of a head."""
-        places = np.flatnonzero(self.heads == whole_number("head", head))
+        places = np.flatnonzero(self.heads == require_whole_number("head", head))
         if not places.size:
             raise SettingError(
-                f"head must be one that was organised; found {head}. They are {shown(self.heads.tolist())}."
+                f"head must be one that was organised; found {head}. "
+                f"They are {found_text(self.heads.tolist())}."
             )
         place = int(places[0])
         return (

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen, plain_array
 from haarbor.errors import ShapeError
-from haarbor.options import require_choice, whole_number
+from haarbor.options import require_choice, require_whole_number
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.spectral import MarkovSpectrum, diffusion_map, markov_spectrum
 from haarbor.trees import PartitionTree, partition_distance
@@ -150,7 +150,7 @@ class Organization:
 
     def iteration_trees(self, iteration: int) -> dict[str, PartitionTree]:
         """Trees after an iteration, counted from 1."""
-        number = whole_number("iteration", iteration, 1, self.n_iterations)
+        number = require_whole_number("iteration", iteration, 1, self.n_iterations)
         return {
             axis: trees[number - 1 + len(trees) - self.n_iterations] for axis, trees in self.history.items()
         }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from haarbor.options import real_number, require_choice, whole_number
+from haarbor.options import require_choice, require_real_number, require_whole_number
 
 __all__ = ["QuestionnaireSettings"]
 
@@ -38,8 +38,8 @@ class QuestionnaireSettings:
         require_choice("cut", self.cut, ("zero", "balanced"))
         require_choice("refine", self.refine, ("latest", "published"))
         # Plain numbers, so that the settings can be written as JSON.
-        iterations = whole_number("n_iterations", self.n_iterations, 1, _MOST_ITERATIONS)
-        constant = real_number("tree_constant", self.tree_constant, positive=True)
+        iterations = require_whole_number("n_iterations", self.n_iterations, 1, _MOST_ITERATIONS)
+        constant = require_real_number("tree_constant", self.tree_constant, positive=True)
         object.__setattr__(self, "n_iterations", iterations)
         object.__setattr__(self, "tree_constant", constant)
 

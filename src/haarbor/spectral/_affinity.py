@@ -14,7 +14,7 @@ from haarbor.engines import ordered_results, thread_count
 from haarbor.errors import AffinityError, AffinityWarning
 from haarbor.memory import require_memory
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.options import shown
+from haarbor.options import found_text
 from haarbor.spectral._markov import require_square, require_symmetric
 from haarbor.spectral._slices import slice_blocks
 
@@ -261,8 +261,8 @@ def _slices_of(
         or not -n_axes <= position < n_axes
     ):
         raise AffinityError(
-            f"axis must be one of {names}; found {shown(axis)}. Pass a name, or a position from {-n_axes} "
-            f"to {n_axes - 1}."
+            f"axis must be one of {names}; found {found_text(axis)}. Pass a name, or a position from "
+            f"{-n_axes} to {n_axes - 1}."
         )
     place = int(position) % n_axes
     array = real_array(X)

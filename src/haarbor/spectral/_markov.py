@@ -13,7 +13,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.errors import AffinityError
 from haarbor.memory import require_memory
-from haarbor.options import real_number, whole_number
+from haarbor.options import require_real_number, require_whole_number
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -53,7 +53,7 @@ class MarkovSpectrum:
 
     def diffusion_coordinates(self, time: float = 1.0) -> FloatArray:
         r"""Coordinates :math:`\lambda_j^t \psi_j(i)` for :math:`j \ge 2`, shape (n, k - 1)."""
-        return self.eigenvectors[:, 1:] * self.eigenvalues[1:] ** real_number("time", time, least=0)
+        return self.eigenvectors[:, 1:] * self.eigenvalues[1:] ** require_real_number("time", time, least=0)
 
 
 def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) -> MarkovSpectrum:
@@ -97,7 +97,7 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     n_items = weights.shape[0]
     wanted = min(_N_EIGENPAIRS, n_items)
     if n_eigenpairs is not None:
-        wanted = whole_number("n_eigenpairs", n_eigenpairs, 1, n_items)
+        wanted = require_whole_number("n_eigenpairs", n_eigenpairs, 1, n_items)
     weights = np.where(weights > _SMALLEST_AFFINITY, weights, 0.0)
     if weights.max() > _LARGEST_AFFINITY:
         # The chain does not depend on the scale of the affinity.

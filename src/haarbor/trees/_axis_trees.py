@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from haarbor.errors import ShapeError, TreeError
-from haarbor.options import shown
+from haarbor.options import found_text
 from haarbor.trees._partition_tree import PartitionTree
 
 __all__ = ["require_tree", "require_tree_fits", "require_trees_fit", "trees_by_axis"]
@@ -51,7 +51,7 @@ def trees_by_axis(trees: object) -> Mapping[str, PartitionTree]:
     """`trees` itself, if it is a mapping; its axes and sizes are not looked at."""
     if not isinstance(trees, Mapping):
         raise TreeError(
-            f"trees must be a mapping of axis names to trees; found {shown(trees)}. "
+            f"trees must be a mapping of axis names to trees; found {found_text(trees)}. "
             'Pass a dict such as {"query": tree}, or the trees of an Organization.'
         )
     return trees

@@ -6,7 +6,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
-from haarbor.options import real_number
+from haarbor.options import require_real_number
 from haarbor.spectral import MarkovSpectrum
 from haarbor.trees._partition_tree import PartitionTree
 
@@ -64,7 +64,7 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
             f"spectrum must be a MarkovSpectrum; found {type(spectrum).__name__}. "
             "Pass markov_spectrum(affinity), or the affinity to build_tree."
         )
-    eagerness = real_number("the tree constant", constant, positive=True)
+    eagerness = require_real_number("the tree constant", constant, positive=True)
     from haarbor.trees._joining_kernels import folder_distances, greedy_joins
 
     n_items = spectrum.n_items

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, IntArray, frozen, plain_array, real_array
 from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.errors import DataError, TreeError
-from haarbor.options import shown
+from haarbor.options import found_text
 from haarbor.trees._canonical_levels import canonical_levels
 from haarbor.trees._pruned_tree import PrunedTree, folder_weights, pruned_tree
 
@@ -205,7 +205,7 @@ class PartitionTree:
         """
         if not _is_whole(level) or not -self.n_levels <= level < self.n_levels:
             raise TreeError(
-                f"level must lie in 0..{self.n_levels - 1}; found {shown(level)}. The tree has "
+                f"level must lie in 0..{self.n_levels - 1}; found {found_text(level)}. The tree has "
                 f"{self.n_levels} levels."
             )
         row = self._levels[level]
@@ -334,7 +334,7 @@ class PartitionTree:
     def _require_folder(self, folder: int) -> None:
         if not _is_whole(folder) or not 0 <= folder < self.n_folders:
             raise TreeError(
-                f"folder must lie in 0..{self.n_folders - 1}; found {shown(folder)}. "
+                f"folder must lie in 0..{self.n_folders - 1}; found {found_text(folder)}. "
                 f"The tree has {self.n_folders} folders."
             )
 

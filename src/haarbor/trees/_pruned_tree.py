@@ -9,7 +9,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray, frozen
 from haarbor.errors import SettingError
-from haarbor.options import real_number
+from haarbor.options import require_real_number
 
 __all__ = ["LARGEST_EXPONENT", "LARGEST_LOG_WEIGHT", "PrunedTree", "folder_weights", "pruned_tree"]
 
@@ -111,8 +111,8 @@ def folder_weights(share: FloatArray, level: IntArray, alpha: float, beta: float
     >>> folder_weights(np.array([1.0, 0.5]), np.array([0, 1]), 1.0, 1.0).tolist()
     [1.0, 0.25]
     """
-    decay = real_number("alpha", alpha, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
-    power = real_number("beta", beta, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
+    decay = require_real_number("alpha", alpha, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
+    power = require_real_number("beta", beta, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
     with np.errstate(over="ignore"):
         size_part: FloatArray = share**power
         weights: FloatArray = size_part * 2.0 ** (-decay * level)

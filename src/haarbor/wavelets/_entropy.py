@@ -13,7 +13,7 @@ from haarbor.binary_scale import excess_exponents, scaled
 from haarbor.engines import ordered_results, usable_cores
 from haarbor.errors import DataError, ShapeError, TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.options import real_number, whole_number
+from haarbor.options import require_real_number, require_whole_number
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
 from haarbor.wavelets._haar_system import haar_system
 from haarbor.wavelets._haar_transform import haar_transform
@@ -216,7 +216,7 @@ def sorted_coefficients(
     """
     names = axis_names(axes, n_axes_of(X))
     trees = trees_by_axis(trees)
-    n_largest = whole_number("k", k, 1)
+    n_largest = require_whole_number("k", k, 1)
     expanded = tuple(axis for axis in names if axis in trees)
     if not expanded:
         raise TreeError(
@@ -309,8 +309,8 @@ def _power_sums(
     p: float,
 ) -> _PowerSums:
     """Sums over the expansion along all axes but the last, for each place of the last."""
-    power = real_number("p", p, positive=True)
-    n_largest = whole_number("k", k, 1)
+    power = require_real_number("p", p, positive=True)
+    n_largest = require_whole_number("k", k, 1)
     trees = trees_by_axis(trees)
     missing = [axis for axis in expanded if axis not in trees]
     if missing:

@@ -11,7 +11,7 @@ from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import unscaled
 from haarbor.memory import require_memory
 from haarbor.named_axes import checked_tensor
-from haarbor.options import bounded_seed, whole_number
+from haarbor.options import require_seed, require_whole_number
 from haarbor.trees import PartitionTree, require_trees_fit
 from haarbor.wavelets._coefficient_decay import CoefficientDecay, HuberFit, coefficient_decay, huber_fit
 
@@ -113,9 +113,9 @@ def holder_exponent(
     (1.0, 1.0)
     """
     # Two at least, to have a spread.
-    n_draws = whole_number("n_draws", n_draws, 2, _MOST_DRAWS)
-    n_shuffles = whole_number("n_shuffles", n_shuffles, 2, _MOST_DRAWS)
-    seed = bounded_seed(seed)
+    n_draws = require_whole_number("n_draws", n_draws, 2, _MOST_DRAWS)
+    n_shuffles = require_whole_number("n_shuffles", n_shuffles, 2, _MOST_DRAWS)
+    seed = require_seed(seed)
     array, axes = real_array(f, "the function"), ("row", "column")
     require_trees_fit({"row": row_tree, "column": column_tree}, axes, array.shape)
     matrix = checked_tensor(array, axes).astype(np.float64)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, IntArray, frozen, real_array
 from haarbor.errors import DataError, ShapeError
 from haarbor.memory import require_memory
-from haarbor.options import real_number
+from haarbor.options import require_real_number
 
 __all__ = ["RankingStability", "ranking_stability"]
 
@@ -109,7 +109,7 @@ def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingSt
         raise DataError(
             f"scores must be finite; batch {batch}, head {head} is {table[batch, head]}. Leave that head out."
         )
-    share = real_number("fraction", fraction, least=0, most=1, positive=True)
+    share = require_real_number("fraction", fraction, least=0, most=1, positive=True)
     n_batches, n_heads = table.shape
     # A hair below, so that 0.1 * 130 is 13 and not 14.
     set_size = max(1, int(np.ceil(share * n_heads - 1e-9)))
