@@ -54,8 +54,8 @@ def test_long_values_are_cut():
 @pytest.mark.parametrize(
     ("value", "row"),
     [
-        (["query"], True), (("query",), True), (np.arange(2), True), (np.eye(2), False), (np.array("q"), False),
-        ("query", False), ({"query"}, False), (None, False),
+        (["query"], True), (("query",), True), (np.arange(2), True), (np.eye(2), False),
+        (np.array("q"), False), ("query", False), ({"query"}, False), (None, False),
     ],
 )  # fmt: skip
 def test_rows_are_sequences_and_arrays_of_one_axis(value, row):
