@@ -121,10 +121,6 @@ class PointwisePieces:
         self._linear_sum(self._all, ())
         return self._energy
 
-    def splitting_means(self) -> FloatArray:
-        """Means over the products of folders that split, for looking at the constants."""
-        return self._grid(self._all, ())[np.ix_(*(inside for inside, _ in self._inner))]
-
     @cached_property
     def _inner(self) -> list[tuple[IntArray, IntArray]]:
         """For each axis the folders that split, and for the folders 1, 2, ... which of them is theirs."""
