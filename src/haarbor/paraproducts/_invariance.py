@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from haarbor.paraproducts._masked_softmax_pieces import MaskedSoftmaxPieces
 from haarbor.paraproducts._nonlinearities import Nonlinearity
 from haarbor.paraproducts._pointwise_pieces import PointwisePieces
 from haarbor.paraproducts._softmax_pieces import SoftmaxPieces
-from haarbor.trees import PartitionTree
+from haarbor.trees import PartitionTree, row_and_column_trees
 
 __all__ = ["InvarianceFigures", "SoftmaxInvariance", "softmax_invariance"]
 
@@ -96,11 +97,12 @@ class SoftmaxInvariance:
 
 def softmax_invariance(
     logits: npt.ArrayLike,
-    row_tree: PartitionTree,
-    column_tree: PartitionTree,
+    row_tree: PartitionTree | None = None,
+    column_tree: PartitionTree | None = None,
     mask: npt.ArrayLike | None = None,
     *,
     seed: int = 0,
+    trees: Mapping[str, PartitionTree] | None = None,
 ) -> SoftmaxInvariance:
     r"""How much of a head's softmax the paraproduct forms explain, and the logits themselves.
 
@@ -117,6 +119,9 @@ def softmax_invariance(
         True where (query, key) is valid. Rows without a valid entry are left out.
     seed : int, default 0
         Of the shuffles.
+    trees : mapping of axis name to PartitionTree, optional
+        {"query": row tree, "key": column tree}, such as the trees of an Organization, in place of
+        `row_tree` and `column_tree`.
 
     Returns
     -------
@@ -144,7 +149,8 @@ def softmax_invariance(
     (1.0, 1.0)
     """
     seed = require_seed(seed)
-    question = Question(logits, (row_tree, column_tree), MATRIX_AXES, "softmax", mask)
+    row_tree, column_tree = pair = row_and_column_trees(row_tree, column_tree, trees)
+    question = Question(logits, pair, MATRIX_AXES, "softmax", mask)
     f = question.f
     valid = np.ones(f.shape, dtype=bool) if question.valid is None else question.valid
     rng = np.random.default_rng(seed)

@@ -63,9 +63,10 @@ class RunInvariance:
 
 
 def _spearman(one: FloatArray, two: FloatArray) -> float:
-    from scipy.stats import rankdata
+    """Rank correlation over the heads that have both figures; NaN for fewer than three, or a constant."""
+    from scipy.stats import spearmanr
 
     present = np.isfinite(one) & np.isfinite(two)
     if present.sum() < 3 or np.ptp(one[present]) == 0 or np.ptp(two[present]) == 0:
         return float("nan")
-    return float(np.corrcoef(rankdata(one[present]), rankdata(two[present]))[0, 1])
+    return float(spearmanr(one[present], two[present]).statistic)

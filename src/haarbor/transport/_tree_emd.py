@@ -11,7 +11,6 @@ from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines import L1Engine, engine_named
 from haarbor.errors import TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.options import found_text
 from haarbor.transport._exponents import exponent_by_axis
 from haarbor.transport._folder_means import FolderMeans, require_distances_fit
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
@@ -77,14 +76,8 @@ def tree_emd(
     [0.0, 0.5, 1.0]
     """
     names = axis_names(axes, n_axes_of(X))
-    trees = trees_by_axis(trees)
+    trees = trees_by_axis(trees, names)
     without = [axis for axis in names if axis not in trees]
-    unknown = [axis for axis in trees if axis not in names]
-    if unknown:
-        raise TreeError(
-            f"trees must be on the axes {names}; found one on {found_text(unknown[0])}. Leave it out, or "
-            "name the axes with axes=(...)."
-        )
     if len(without) != 1 or len(names) < 2:
         raise TreeError(
             f"exactly one of the axes {names} must be without a tree; found {len(without)} without. "

@@ -12,9 +12,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, real_array
 from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines import ordered_results, usable_cores
-from haarbor.errors import TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.options import found_text
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
 from haarbor.wavelets._haar_system import haar_system
 
@@ -150,13 +148,7 @@ def _along_axes(
     kernel: Callable[..., Any],
 ) -> tuple[FloatArray, int]:
     names = axis_names(axes, n_axes_of(X))
-    trees = trees_by_axis(trees)
-    unknown = [axis for axis in trees if axis not in names]
-    if unknown:
-        raise TreeError(
-            f"trees must be on the axes {names}; found one on {found_text(unknown[0])}. Leave it out, or "
-            "name the axes with axes=(...)."
-        )
+    trees = trees_by_axis(trees, names)
     array = real_array(X)
     require_trees_fit(trees, names, array.shape)
     tensor = checked_tensor(array, names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from haarbor.binary_scale import unscaled
 from haarbor.memory import require_memory
 from haarbor.named_axes import checked_tensor
 from haarbor.options import require_seed, require_whole_number
-from haarbor.trees import PartitionTree, require_trees_fit
+from haarbor.trees import PartitionTree, require_trees_fit, row_and_column_trees
 from haarbor.wavelets._coefficient_decay import CoefficientDecay, HuberFit, coefficient_decay, huber_fit
 
 __all__ = ["HolderExponent", "holder_exponent"]
@@ -59,12 +60,13 @@ class HolderExponent:
 
 def holder_exponent(
     f: npt.ArrayLike,
-    row_tree: PartitionTree,
-    column_tree: PartitionTree,
+    row_tree: PartitionTree | None = None,
+    column_tree: PartitionTree | None = None,
     *,
     n_draws: int = 200,
     n_shuffles: int = 3,
     seed: int = 0,
+    trees: Mapping[str, PartitionTree] | None = None,
 ) -> HolderExponent:
     r"""Exponent with which the mixed differences of a matrix fall from coarse to fine folders.
 
@@ -82,6 +84,9 @@ def holder_exponent(
     n_shuffles : int, default 3
         Shuffles of the control.
     seed : int, default 0
+    trees : mapping of axis name to PartitionTree, optional
+        {"query": row tree, "key": column tree}, such as the trees of an Organization, in place of
+        `row_tree` and `column_tree`.
 
     Returns
     -------
@@ -116,6 +121,7 @@ def holder_exponent(
     n_draws = require_whole_number("n_draws", n_draws, 2, _MOST_DRAWS)
     n_shuffles = require_whole_number("n_shuffles", n_shuffles, 2, _MOST_DRAWS)
     seed = require_seed(seed)
+    row_tree, column_tree = row_and_column_trees(row_tree, column_tree, trees)
     array, axes = real_array(f, "the function"), ("row", "column")
     require_trees_fit({"row": row_tree, "column": column_tree}, axes, array.shape)
     matrix = checked_tensor(array, axes).astype(np.float64)
