@@ -160,5 +160,5 @@ def test_scores_that_are_not_finite_are_refused(value):
 
 
 def test_scores_of_the_wrong_length_are_refused():
-    with pytest.raises(TreeError, match=r"one value an item, shape \(4,\); found \(3,\)"):
+    with pytest.raises(TreeError, match=r"one value per item, shape \(4,\); found \(3,\)"):
         HALVES.leaf_order([1.0, 2.0, 3.0])

@@ -26,7 +26,7 @@ def haar_series(
     coefficients: Literal["normal", "signs"] = "normal",
     seed: int = 0,
 ) -> FloatArray:
-    r"""Random Haar series that is mixed-Hölder of exponent `alpha` on two trees, and of no more.
+    r"""Random Haar series that is mixed-Hölder of exponent `alpha`, and no larger one, on two trees.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ def haar_series(
         With N and M items.
     alpha : float
     amplitude : float, default 1
-        What the series is multiplied by.
+        Factor of the whole series.
     marginals : float, default 1
-        What the parts that depend on one variable alone, or on none, are multiplied by besides.
+        Further factor of the parts that depend on only one variable, or on none.
     coefficients : {"normal", "signs"}, default "normal"
-        Law of the random factors.
+        Distribution of the random factors: standard normal, or +1 and -1 with equal probability.
     seed : int, default 0
 
     Returns

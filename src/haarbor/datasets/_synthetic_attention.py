@@ -1,4 +1,4 @@
-"""A made-up network whose heads are of known kinds, so that what is found can be checked."""
+"""Attention of a synthetic network whose heads are of known kinds, so that results can be checked."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["SyntheticNetwork", "synthetic_attention", "synthetic_network"]
 _MOST = 10**9
 _KINDS = ("previous", "local", "topic", "induction", "sink", "broad")
 # Share of each kind in the first and in the last layer, as in trained language models: positional
-# heads come early, heads that look at content or park on the first token come late.
+# heads come early, heads that look at content, or put their weight on the first token, come late.
 _EARLY = (0.30, 0.35, 0.10, 0.00, 0.05, 0.20)
 _LATE = (0.00, 0.05, 0.35, 0.20, 0.35, 0.05)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SyntheticNetwork:
-    """Attention of a made-up network on one batch of tokens."""
+    """Attention of a synthetic network on one batch of tokens."""
 
     tensor: FloatArray
     """Shape (n_tokens, n_tokens, n_heads): query, key, head, heads in layer-major order."""
@@ -56,13 +56,13 @@ def synthetic_network(
     batch: int = 0,
     seed: int = 0,
 ) -> SyntheticNetwork:
-    """Attention of a made-up network with heads of known kinds.
+    """Attention of a synthetic network with heads of known kinds.
 
     Tokens carry topics that come in runs. A head scores keys by position (``previous``,
     ``local``), by topic (``topic``, ``induction``: the token after an earlier one of the same
     topic), by being first (``sink``), or hardly at all (``broad``), plus noise of its own.
     The kinds, strengths and widths of the heads depend on `seed` alone, the tokens on `seed` and
-    `batch`: batches of one seed show one network different text.
+    `batch`: batches with the same seed are different texts read by the same network.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _topic_runs(rng: np.random.Generator, n_tokens: int, n_topics: int) -> IntAr
 
 
 def _scores(kind: str, knobs: FloatArray, position: IntArray, topics: IntArray) -> FloatArray:
-    """Scores of a head; `knobs` are three numbers between 0 and 1 that make it differ from its kind."""
+    """Scores of a head; `knobs` are three numbers between 0 and 1 that vary the heads of one kind."""
     lag: FloatArray = (position[:, None] - position[None, :]).astype(np.float64)
     same: FloatArray = (topics[:, None] == topics[None, :]).astype(np.float64)
     strength = 2.0 + 3.0 * float(knobs[0])

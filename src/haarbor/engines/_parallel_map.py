@@ -1,4 +1,4 @@
-"""The same work on every head, several at a time."""
+"""The same work on every head, several heads at a time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def parallel_map(
         Its result must not depend on the other heads.
     heads : sequence of int
     on_progress : function of (heads done, heads in all), optional
-        Called on the caller's thread.
+        Called in the thread of the caller.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def parallel_map(
     >>> parallel_map(lambda head: 10 * head, [2, 0, 1])
     [20, 0, 10]
     """
-    # Threads of its own: the work may itself wait for the threads that share one sum among them.
+    # With threads of its own, because the work on a head may wait for the threads of `ordered_results`.
     workers = Workers(usable_cores(), "haarbor-head")
     futures: list[Future[_Result]] = []
     results: list[_Result] = []
@@ -50,7 +50,7 @@ def parallel_map(
             if on_progress is not None:
                 on_progress(done, len(futures))
     finally:
-        # After an error or an interrupt what has not begun is not done, and what has is not waited for.
+        # After an error or an interrupt, heads not yet begun are dropped, and the others not waited for.
         for future in futures:
             future.cancel()
         workers.close()

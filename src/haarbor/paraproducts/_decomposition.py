@@ -1,4 +1,4 @@
-"""Paraproducts of matrices on trees: a nonlinearity split into what linearises and a residual."""
+"""Paraproducts of matrices on trees: a nonlinear function of a matrix as a linearised part and a residual."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def paraproduct_forms(
     *,
     trees: Mapping[str, PartitionTree] | None = None,
 ) -> dict[Form, Paraproduct]:
-    """All four forms of :func:`paraproduct`, what they share made once.
+    """All four forms of :func:`paraproduct`; what they have in common is computed once.
 
     Parameters
     ----------

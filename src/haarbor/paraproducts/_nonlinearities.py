@@ -1,4 +1,4 @@
-r"""Nonlinearities by name, with the derivatives a paraproduct needs."""
+"""Nonlinearities by name, with the derivatives that a paraproduct needs."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Nonlinearity:
 
 
 def _exp(x: FloatArray) -> FloatArray:
-    # What overflows is reported with its place, by whoever asked.
+    # Overflow is reported later, with its position.
     with np.errstate(over="ignore"):
         value: FloatArray = np.exp(x)
     return value
 
 
 def _sigmoid(x: FloatArray) -> FloatArray:
-    # Half a hyperbolic tangent: no overflow at either end.
+    # Written with a hyperbolic tangent, which does not overflow at either end.
     value: FloatArray = 0.5 + 0.5 * np.tanh(0.5 * x)
     return value
 
@@ -108,7 +108,7 @@ _NAMED: dict[str, tuple[Pointwise, ...]] = {
 
 
 def pointwise_nonlinearity(choice: NonlinearityChoice, order: int = 2) -> Nonlinearity:
-    r"""Nonlinearity of a name, or made from given functions.
+    r"""Nonlinearity with a name, or made of given functions.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def pointwise_nonlinearity(choice: NonlinearityChoice, order: int = 2) -> Nonlin
         :math:`e^{-x^2/2}`, "inverse potential" :math:`(1+x^2)^{-1/2}`; or the functions
         :math:`(A, A', A'')`, and :math:`A'''` for a tensor of three axes, each from array to array.
     order : int, default 2
-        Highest derivative needed, the number of axes.
+        Order of the highest derivative needed, which is the number of axes.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def pointwise_nonlinearity(choice: NonlinearityChoice, order: int = 2) -> Nonlin
 
 
 def _checked_values(function: Callable[..., Any]) -> Pointwise:
-    """A function given by a caller, after which it is checked that it gave one number an entry."""
+    """A function given by a caller, with a check that it returns one number per entry."""
 
     def checked(x: FloatArray) -> FloatArray:
         found = real_array(function(x), "what a function of the nonlinearity returns")

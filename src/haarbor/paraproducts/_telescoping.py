@@ -22,7 +22,7 @@ class Telescoping:
     """A nonlinearity of a function as an exact sum of differences between scales."""
 
     terms: Mapping[str, FloatArray]
-    """ "mean", the boundaries along each axis, and "differences", summed over all scale pairs."""
+    """The terms "mean", "boundary row", "boundary column", and "differences" summed over all scale pairs."""
     scale_energy: FloatArray
     """Energy of the exact difference of each scale pair, shape (steps of each tree)."""
     axes: tuple[str, ...]
@@ -73,7 +73,7 @@ def telescoping(
     """
     pair = row_and_column_trees(row_tree, column_tree, trees)
     question = Question(f, pair, MATRIX_AXES, nonlinearity, mask)
-    # What a nonlinearity makes infinite or no number at all is looked for, and said in one line.
+    # Infinities and NaN are looked for afterwards and reported, so numpy need not warn about them.
     with np.errstate(all="ignore"):
         pieces = question.pieces()
         summed, energy = pieces.differences()

@@ -1,4 +1,4 @@
-"""Exponents of the folder weights, one pair an axis."""
+"""Exponents of the folder weights, one pair per axis."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["exponent_by_axis"]
 
 
 def exponent_by_axis(name: str, value: float | Mapping[str, float], axes: Sequence[str]) -> dict[str, float]:
-    """One finite number of moderate size an axis, from one number or a mapping.
+    """One finite number of moderate size per axis, from one number for all or a mapping.
 
     Parameters
     ----------
     name : str
-        What the number is called, for messages.
+        What messages call the number.
     value : float or mapping of axis name to float
     axes : sequence of str
         Every axis that needs a number.

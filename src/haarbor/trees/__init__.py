@@ -1,4 +1,4 @@
-"""Partition trees: the structure, its two builders, and distances between trees."""
+"""Partition trees: the structure, its two builders, control trees, and distances between trees."""
 
 from haarbor.trees._axis_trees import require_tree, require_trees_fit, row_and_column_trees, trees_by_axis
 from haarbor.trees._binary import binary_tree

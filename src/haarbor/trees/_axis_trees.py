@@ -1,4 +1,4 @@
-"""Trees as arguments: what may stand for one, and what is said if it may not."""
+"""Checks of arguments that are trees, and of whether they fit the axes of a tensor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 def require_tree(tree: object, name: str = "tree") -> PartitionTree:
-    """`tree` itself, if it is one.
+    """`tree` itself; raise unless it is a PartitionTree.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def require_tree_fits(tree: PartitionTree, axis: str, n_items: int) -> None:
 def require_trees_fit(trees: Mapping[str, PartitionTree], axes: Sequence[str], shape: Sequence[int]) -> None:
     """Raise unless the tree of every axis that has one is on the items of the axis.
 
-    The shape alone is looked at, so this comes before the values of a tensor, which may be many.
+    Only the shape is needed, so this is checked before the values of a large tensor are read.
     """
     for axis, n_items in zip(axes, shape, strict=False):
         if axis in trees:

@@ -1,4 +1,4 @@
-"""One door to the tree builders."""
+"""The tree builders under one function."""
 
 from __future__ import annotations
 

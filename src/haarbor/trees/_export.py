@@ -1,4 +1,4 @@
-"""Trees for other programs and for the eye: Newick, JSON, networkx, text."""
+"""Trees in the formats of other programs, Newick, JSON and networkx, and drawn as text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def json_text(tree: PartitionTree) -> str:
 
 
 def levels_from_json(text: str) -> AnyArray:
-    """Levels in the text :func:`json_text` wrote."""
+    """Levels of a tree from the text that :func:`json_text` wrote."""
     if not isinstance(text, str):
         raise TreeError(
             f"the text must be JSON written by to_json; found {type(text).__name__}. "
@@ -44,7 +44,7 @@ def levels_from_json(text: str) -> AnyArray:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        # Not only what JSON calls an error: numbers of thousands of digits, lists in lists without end.
+        # Also raised by numbers with thousands of digits and by lists that are nested very deeply.
         raise TreeError(
             f"the text must be JSON written by to_json; {error}. Write the tree to a file again."
         ) from None
@@ -62,7 +62,7 @@ def levels_from_json(text: str) -> AnyArray:
 
 
 def newick(tree: PartitionTree, labels: Sequence[str] | None = None) -> str:
-    """Newick text of a tree, branch lengths counted in levels.
+    """Newick text of a tree, with branch lengths counted in levels.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _checked_labels(tree: PartitionTree, labels: Sequence[str] | None) -> Sequen
     if len(texts) != tree.n_items or not all(isinstance(text, str) for text in texts):
         found = f"{len(texts)} of them" if texts else found_text(labels)
         raise TreeError(
-            f"labels must hold one text an item, {tree.n_items}; found {found}. Pass a list of texts, "
+            f"labels must hold one text per item, {tree.n_items}; found {found}. Pass a list of texts, "
             "in the order of the items."
         )
     return texts

@@ -132,7 +132,7 @@ def haar_l1(X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence
 def scaled_transform(
     X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence[str] | None = None
 ) -> tuple[FloatArray, int]:
-    """Haar coefficients of ordinary size, and the power of two they are to be multiplied by.
+    """Haar coefficients of ordinary size, and the exponent of the power of two that multiplies them.
 
     The exponent is 0 unless the entries of `X` are near the ends of their floating-point range.
     """
@@ -172,7 +172,8 @@ def _along_axis(
     threads = usable_cores()
     stripe = max(1, min(after, _STRIPE_BYTES // (16 * n_items)))
     sizes = system.node_sizes.astype(np.float64)
-    # One long axis is cut: the one before if it is long enough to go round, else the one after.
+    # The work is divided along the axis before, if it has enough rows for all threads, else along the
+    # axis after.
     if before >= 4 * threads:
         cuts = np.linspace(0, before, threads + 1).astype(int)
         pieces = [(view[a:b], 0, after, out[a:b]) for a, b in pairwise(cuts)]

@@ -33,9 +33,11 @@ class HolderExponent:
     alpha_column: float
     """Slope along columns; NaN where all column folders split are of one size."""
     alpha_error: float
-    """Standard deviation over the bootstrap draws; so the next two."""
+    """Standard deviation of `alpha` over the bootstrap draws."""
     alpha_row_error: float
+    """Standard deviation of `alpha_row` over the bootstrap draws."""
     alpha_column_error: float
+    """Standard deviation of `alpha_column` over the bootstrap draws."""
     constants: FloatArray
     """Quantiles of D / size^alpha, at `quantiles`."""
     quantiles: FloatArray
@@ -44,9 +46,9 @@ class HolderExponent:
     shuffled_alpha_error: float
     """Standard deviation over the shuffles."""
     n_used: int
-    """Mixed coefficients regressed on."""
+    """Number of mixed coefficients used in the regression."""
     n_zero: int
-    """Those left out, being zero or within rounding of it."""
+    """Number of mixed coefficients left out because they are zero up to rounding."""
     n_draws: int
     n_shuffles: int
     seed: int
@@ -71,8 +73,8 @@ def holder_exponent(
     r"""Exponent with which the mixed differences of a matrix fall from coarse to fine folders.
 
     A matrix is mixed-Hölder of exponent :math:`\alpha` on two trees if its mixed differences are at
-    most :math:`C (|F|/N \cdot |G|/M)^\alpha` on folders F and G. White noise reads about -0.5 and
-    not 0, so compare with `shuffled_alpha`, never with zero.
+    most :math:`C (|F|/N \cdot |G|/M)^\alpha` on folders F and G. White noise has an exponent of about
+    -0.5 and not 0, so compare with `shuffled_alpha`, never with zero.
 
     Parameters
     ----------
@@ -106,7 +108,7 @@ def holder_exponent(
     folders that the functions split (not of their supports: those read too low on lopsided trees);
     Huber's loss at 1.345 robust standard deviations. The bootstrap draws row functions and column
     functions with replacement, independently, and takes one Newton step from the fit for each draw.
-    One regressor for `alpha`, two for `alpha_row` and `alpha_column`. :math:`O(NM)` a draw.
+    One regressor for `alpha`, two for `alpha_row` and `alpha_column`. :math:`O(NM)` per draw.
 
     Examples
     --------
@@ -117,7 +119,7 @@ def holder_exponent(
     >>> round(found.alpha, 6), round(found.alpha_row, 6)
     (1.0, 1.0)
     """
-    # Two at least, to have a spread.
+    # At least two, because one alone has no standard deviation.
     n_draws = require_whole_number("n_draws", n_draws, 2, _MOST_DRAWS)
     n_shuffles = require_whole_number("n_shuffles", n_shuffles, 2, _MOST_DRAWS)
     seed = require_seed(seed)
@@ -169,13 +171,13 @@ def _shuffled_alpha(
 def _bootstrap_deviation(
     decay: CoefficientDecay, fit: HuberFit, row_counts: npt.ArrayLike, column_counts: npt.ArrayLike
 ) -> FloatArray:
-    """Standard deviation of the slopes over draws of rows and columns, one Newton step a draw.
+    """Standard deviation of the slopes over draws of rows and columns, with one Newton step per draw.
 
-    The regressors are constant along one axis each, so all sums of a draw are bilinear forms in its
-    counts, and all draws together are a few products of matrices.
+    Each regressor varies along one axis only, so every sum of a draw is a bilinear form in its counts,
+    and all draws together are a few matrix products.
     """
     if not np.isfinite(fit.slopes).all() or fit.cut == 0:
-        # Nothing is left over by an exact fit; a slope that is not determined has no error.
+        # An exact fit has no error, and a slope that is not determined has none either.
         return np.where(np.isfinite(fit.slopes), 0.0, np.nan)
     a, b = decay.log_row_sizes, decay.log_column_sizes
     rows: FloatArray = np.asarray(row_counts, dtype=np.float64)

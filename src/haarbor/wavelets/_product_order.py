@@ -37,13 +37,13 @@ class LargestProducts:
 def largest_products(systems: Sequence[HaarSystem], k: int) -> LargestProducts:
     r"""The `k` product functions of largest support.
 
-    The order is total: larger support first, then smaller sum of levels, then smaller level on
+    Ties are broken by a fixed rule: larger support first, then smaller sum of levels, then smaller level on
     the first axis, then smaller function indices.
 
     Parameters
     ----------
     systems : sequence of HaarSystem
-        One an axis.
+        One per axis.
     k : int
         How many; all of them if there are fewer.
 
