@@ -1,4 +1,4 @@
-"""Arrays that cross module borders: names for their types, what may become one, and read-only results."""
+"""Arrays that modules pass to each other: names of their types, conversion to them, read-only results."""
 
 import re
 from typing import Any, TypeVar
@@ -40,7 +40,7 @@ def frozen(array: _Array) -> _Array:
 
 
 def plain_array(given: object, name: str = "the tensor") -> AnyArray:
-    """`given` as a numpy array of whatever it holds, or one clear line why it is none.
+    """`given` as a numpy array of whatever it holds, or an error that says why it cannot become one.
 
     A masked array is refused unless nothing in it is masked, because a plain array would show what
     its mask hides. A torch tensor is taken if numpy can read it as it is.
@@ -49,12 +49,12 @@ def plain_array(given: object, name: str = "the tensor") -> AnyArray:
     ----------
     given : array_like
     name : str
-        What it is, for messages.
+        What messages call it.
 
     Raises
     ------
     ShapeError
-        If it is no rectangular array, or part of it would be lost.
+        If it is not a rectangular array, or part of it would be lost.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def plain_array(given: object, name: str = "the tensor") -> AnyArray:
     try:
         return np.asarray(given)
     except HaarborError:
-        # Of an array that is read from a run on demand.
+        # An array that is read from a run on demand has said what is wrong.
         raise
     except (Exception, RecursionError) as error:
         reason = " ".join(str(error).split())[:200].rstrip(".")
@@ -93,12 +93,12 @@ def real_array(given: object, name: str = "the tensor") -> AnyArray:
     ----------
     given : array_like
     name : str
-        What it is, for messages.
+        What messages call it.
 
     Raises
     ------
     ShapeError
-        If it is no rectangular array, or holds complex numbers, text, dates or other objects.
+        If it is not a rectangular array, or holds complex numbers, text, dates or other objects.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def _array_without_mask(given: Any, name: str) -> AnyArray:
 
 
 def _is_torch_tensor(given: object) -> bool:
-    # By name, because torch is not imported for this.
+    # Recognised by name, because importing torch for this would be slow.
     return any(
         kind.__name__ == "Tensor" and kind.__module__.partition(".")[0] == "torch"
         for kind in type(given).__mro__
@@ -165,11 +165,11 @@ def _array_of_torch(tensor: Any, name: str) -> AnyArray:
 
 
 def _of_plain_parts(given: Any, name: str, depth: int) -> Any:
-    """Nested lists with every masked array or torch tensor in them made a plain array."""
+    """Nested lists in which every masked array or torch tensor has become a plain array."""
     if depth == 0:
         raise ShapeError(
             f"{name} must be a rectangular array; found lists nested more than {_DEEPEST} deep. "
-            "Pass an array with one axis a level."
+            "Pass an array with one axis per level."
         )
     # A list of numbers is left as it is: the copy would cost as much as the array.
     if all(isinstance(part, float | int) for part in given):

@@ -1,7 +1,7 @@
 """Numbers near the ends of the floating-point range, brought to ordinary size by a power of two.
 
-Multiplying by a power of two changes no digit, so whatever is linear in the data, or does not depend
-on its scale, is computed on the scaled array bit for bit as it would be on an ordinary one.
+Multiplying by a power of two changes no digit. So whatever is linear in the data, or does not depend
+on its scale, has the same bits computed on the scaled array.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _ORDINARY = {np.dtype(np.float32): 32, np.dtype(np.float64): 200}
 
 
 def excess_exponent(array: FloatArray) -> int:
-    """Power of two that brings the largest entry near 1; 0 if its size is ordinary.
+    """Exponent of the power of two that the largest entry is near; 0 if its size is ordinary.
 
     Parameters
     ----------
     array : ndarray of float32 or float64
-        Finite; NaN is passed over.
+        Finite; NaN is ignored.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def excess_exponent(array: FloatArray) -> int:
 
 
 def excess_exponents(array: FloatArray, axes: tuple[int, ...]) -> IntArray:
-    """The same for each part of an array, `axes` being reduced.
+    """Such an exponent for each part of an array; the maximum is taken over `axes`.
 
     Examples
     --------
     >>> excess_exponents(np.array([[1.0, 2.0], [2.0**-500, 0.0]]), (1,)).tolist()
     [0, -499]
     """
-    # NaN, where it means a missing entry, is passed over.
+    # fmax and fmin ignore NaN, which stands for a missing entry.
     largest = np.maximum(
         np.fmax.reduce(array, axis=axes, initial=0), -np.fmin.reduce(array, axis=axes, initial=0)
     )
@@ -53,7 +53,7 @@ def excess_exponents(array: FloatArray, axes: tuple[int, ...]) -> IntArray:
 
 
 def scaled(array: FloatArray, exponent: int | IntArray) -> FloatArray:
-    """`array` over two to the power `exponent`; the array itself if that is zero.
+    """`array` divided by two to the power `exponent`; the same object if the exponent is zero.
 
     Examples
     --------
@@ -67,12 +67,12 @@ def scaled(array: FloatArray, exponent: int | IntArray) -> FloatArray:
 
 
 def unscaled(array: Any, exponent: int | IntArray, what: str) -> FloatArray:
-    """`array` times two to the power `exponent`.
+    """`array` multiplied by two to the power `exponent`.
 
     Raises
     ------
     DataError
-        If that is too large for the array's numbers.
+        If the result is too large for the type of the array.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How the kernels are compiled: once, kept on disk where that is possible, never failing for the disk."""
+"""How kernels are compiled: once, with the code kept on disk where it can be written."""
 
 # numba's cache carries no types.
 # mypy: allow-untyped-calls
@@ -17,10 +17,10 @@ __all__ = ["compiled"]
 
 
 class _KeyedFiles(IndexDataCacheFile):
-    """Files of one function, each named by the types it was compiled for.
+    """Files of one function, each named after the types it was compiled for.
 
-    numba numbers them. Two processes that compile for different types at once would then both write
-    number 1, and a third would load the code of one for the types of the other.
+    numba itself numbers them. Two processes that compile for different types at the same time would
+    both write number 1, and a third process would load the code of one for the types of the other.
     """
 
     def __init__(self, cache_path: str, filename_base: str, source_stamp: Any) -> None:
@@ -30,13 +30,13 @@ class _KeyedFiles(IndexDataCacheFile):
     def save(self, key: Any, data: Any) -> None:
         overloads = self._load_index()
         overloads[key] = f"{self._base}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
-        # The code first: whoever finds it in the index finds it on the disk.
+        # The code is written before the index, so that what the index lists is on the disk.
         self._save_data(overloads[key], data)
         self._save_index(overloads)
 
 
 class _Kept(FunctionCache):
-    """Compiled code on disk that is done without whenever it cannot be read or written."""
+    """Compiled code on disk; failures to read or write it are ignored, and the code is compiled again."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -50,7 +50,7 @@ class _Kept(FunctionCache):
         try:
             return super().load_overload(sig, target_context)
         except Exception:
-            # Cut short by a full disk or a power failure, or of another version: compiled anew.
+            # The file was cut short, or is of another version: the kernel is compiled again.
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -62,7 +62,7 @@ class _Kept(FunctionCache):
 
 
 def compiled(*, fastmath: bool | set[str] = False) -> Callable[[Callable[..., Any]], Any]:
-    """Decorator that compiles a kernel, without the interpreter lock, and keeps the code on disk.
+    """Decorator that compiles a kernel, which runs without the interpreter lock, and keeps the code on disk.
 
     Where neither the package's folder, the home folder nor ``NUMBA_CACHE_DIR`` can be written, the
     kernel is compiled again in every process.
@@ -70,13 +70,13 @@ def compiled(*, fastmath: bool | set[str] = False) -> Callable[[Callable[..., An
     Parameters
     ----------
     fastmath : bool or set of str, default False
-        Liberties of the compiler, as numba names them.
+        Freedoms given to the compiler, as numba names them.
     """
 
     def decorated(function: Callable[..., Any]) -> Any:
         kernel: Any = njit(nogil=True, fastmath=fastmath)(function)
         if hasattr(kernel, "enable_caching"):  # not with NUMBA_DISABLE_JIT=1
-            # An error says that numba found no folder it can write to.
+            # numba raises one of these if it finds no folder that it can write to.
             with suppress(RuntimeError, OSError):
                 kernel._cache = _Kept(function)
         return kernel

@@ -1,4 +1,4 @@
-"""What fits into the memory of this machine, asked before it is tried."""
+"""Whether something fits into the memory of this machine, asked before the memory is taken."""
 
 import os
 
@@ -8,7 +8,7 @@ __all__ = ["bytes_text", "machine_memory", "require_memory"]
 
 
 def machine_memory() -> int:
-    """Bytes of memory of this machine; a terabyte where the system does not tell."""
+    """Bytes of memory of this machine; 2**40 where the system does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -16,7 +16,7 @@ def machine_memory() -> int:
 
 
 def bytes_text(n_bytes: int) -> str:
-    """Number of bytes in words.
+    """Number of bytes with a unit.
 
     Examples
     --------
@@ -34,14 +34,14 @@ def bytes_text(n_bytes: int) -> str:
 
 
 def require_memory(n_bytes: int, holding: str, advice: str) -> None:
-    """Raise if something is larger than all memory of this machine.
+    """Raise if something needs more than all the memory of this machine.
 
     Parameters
     ----------
     n_bytes : int
-        Least that is needed.
+        The least that is needed.
     holding : str
-        What is to be held, sizes included: "the distances of 10 queries".
+        What needs the memory, with its size: "the distances of 10 queries".
     advice : str
         What to do if it does not fit.
 

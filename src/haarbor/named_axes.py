@@ -1,4 +1,4 @@
-"""Tensors with named axes: what may enter, and where it is wrong if it may not."""
+"""Tensors with named axes: checks of names, values and masks, which say where something is wrong."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from haarbor.array_types import AnyArray, BoolArray, FloatArray, plain_array, real_array
 from haarbor.errors import DataError, ShapeError
 from haarbor.memory import require_memory
-from haarbor.options import is_row, shown
+from haarbor.options import found_text, is_row
 
 __all__ = ["axis_names", "boolean_array", "checked_mask", "checked_tensor", "n_axes_of", "position_text"]
 
@@ -17,12 +17,12 @@ _USUAL_AXES = {2: ("query", "key"), 3: ("query", "key", "head")}
 
 
 def n_axes_of(X: npt.ArrayLike) -> int:
-    """Number of axes of what is to become a tensor.
+    """Number of axes of an array, found without reading an array that lies in a run.
 
     Raises
     ------
     ShapeError
-        If it is no rectangular array.
+        If it is not a rectangular array.
     """
     # An array that is read from a run on demand knows its axes before it is read.
     n_axes = getattr(X, "ndim", None)
@@ -35,7 +35,7 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
     Parameters
     ----------
     axes : sequence of str or None
-        One distinct text an axis. ``None`` stands for ("query", "key") or
+        One distinct name per axis. ``None`` stands for ("query", "key") or
         ("query", "key", "head").
     n_axes : int
         Number of axes the tensor has.
@@ -47,7 +47,7 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
     Raises
     ------
     ShapeError
-        If the names are no texts, do not match the tensor, or repeat.
+        If the names are not texts, are not as many as the axes, or repeat.
 
     Examples
     --------
@@ -68,20 +68,20 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
         )
     if not is_row(axes):
         raise ShapeError(
-            f"axes must be a sequence of names, one an axis in its order; found {shown(axes)}. "
+            f"axes must be a sequence of names, one per axis in their order; found {found_text(axes)}. "
             "Pass a tuple of texts."
         )
     names = tuple(axes)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
         raise ShapeError(
-            f"axis names must be texts; found {shown(strange[0])}. Pass one such as 'query' for each axis; "
-            "np.transpose moves axes."
+            f"axis names must be texts; found {found_text(strange[0])}. Pass one such as 'query' for each "
+            "axis; np.transpose moves axes."
         )
     if len(names) != n_axes:
         raise ShapeError(
-            f"axes must name every axis of the tensor; found {len(names)} names {shown(names)} "
-            f"for {n_axes} axes. Pass one name an axis."
+            f"axes must name every axis of the tensor; found {len(names)} names {found_text(names)} "
+            f"for {n_axes} axes. Pass one name per axis."
         )
     if len(set(names)) != len(names):
         raise ShapeError(f"axis names must differ; found {names}. Rename the repeated one.")
@@ -89,7 +89,7 @@ def axis_names(axes: Sequence[str] | None, n_axes: int) -> tuple[str, ...]:
 
 
 def position_text(index: Sequence[Any], axes: Sequence[str]) -> str:
-    """Position in words.
+    """Position of an entry in words.
 
     Examples
     --------
@@ -113,12 +113,12 @@ def checked_tensor(
 
     Parameters
     ----------
-    X : array_like, one axis a name in `axes`
+    X : array_like, one axis per name in `axes`
     axes : sequence of str
     valid : ndarray of bool, broadcastable to X.shape, optional
         Entries that must be finite; all of them if not given.
     nan_is_missing : bool, default False
-        Whether NaN stands for an entry that is missing, and may enter.
+        Whether NaN stands for a missing entry and is accepted.
 
     Returns
     -------
@@ -127,9 +127,9 @@ def checked_tensor(
     Raises
     ------
     ShapeError
-        If `X` is not a numeric array with one non-empty axis a name.
+        If `X` is not a numeric array with one non-empty axis per name.
     DataError
-        If an entry that is looked at is NaN or infinite; the message names the first one.
+        If an entry that must be finite is not; the message names the first one.
     """
     array = real_array(X)
     if array.ndim != len(axes):
@@ -145,7 +145,7 @@ def checked_tensor(
     single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     dtype: np.dtype[Any] = np.dtype(np.float32 if single else np.float64)
     if array.dtype != dtype or not _lies_in_a_file(array):
-        # An array in memory fits, unless it is one part shown many times over: that will be written out.
+        # An array in memory fits, unless it repeats one part by strides of zero: the copy will be whole.
         copies = 4 if 0 in array.strides else 1
         require_memory(
             copies * array.size * dtype.itemsize,
@@ -172,8 +172,8 @@ def _require_finite(
     valid: BoolArray | None,
     nan_is_missing: bool,
 ) -> None:
-    # A sum is finite only if every term is (bar an overflow), and needs no boolean copy of the
-    # tensor; the slow search runs only when that quick look fails.
+    # A finite sum has finite terms only, and needs no boolean copy of the tensor; the slow search
+    # runs only when the sum is not finite.
     if valid is None:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(np.add.reduce(tensor, axis=None)):
@@ -198,10 +198,10 @@ def _require_finite(
 
 
 def boolean_array(mask: npt.ArrayLike) -> BoolArray:
-    """`mask` as an array of bool after checking that it holds nothing else.
+    """`mask` as an array of bool; anything but booleans is refused.
 
-    Zeros and ones are refused too: of an additive mask, whose zeros are the valid entries, they
-    would mean the opposite.
+    Zeros and ones are refused too, because they are ambiguous: in a mask that is added to the scores
+    zeros mark the valid entries.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def checked_mask(mask: npt.ArrayLike, axes: Sequence[str], shape: Sequence[int])
 
     Parameters
     ----------
-    mask : array_like of bool, shape (n_queries, n_keys) or the whole tensor's
+    mask : array_like of bool, shape (n_queries, n_keys) or the shape of the tensor
         True where an entry is valid.
     axes : sequence of str
         Axis names of the tensor; must hold "query" and "key" for a two-axis mask.
@@ -237,7 +237,7 @@ def checked_mask(mask: npt.ArrayLike, axes: Sequence[str], shape: Sequence[int])
     Raises
     ------
     ShapeError
-        If it is not boolean or fits neither shape.
+        If it is not boolean, or has neither of these shapes.
     DataError
         If it leaves no valid entry.
     """

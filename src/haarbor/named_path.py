@@ -1,4 +1,4 @@
-"""Paths as users give them, looked at without a traceback."""
+"""Paths that users give: anything that cannot be a path is refused in one line."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ from pathlib import Path
 from typing import Any
 
 from haarbor.errors import CaptureError, StoreError
+from haarbor.options import found_text
 
 __all__ = ["named_path", "require_run_place"]
 
 
 def named_path(value: Any, what: str) -> Path:
-    """Path that a user named, whether or not there is anything.
+    """Path that a user gave, whether or not a file is there.
 
     Parameters
     ----------
     value : str or path
     what : str
-        What it should be the path of, as the message begins: "a text file".
+        What it should be the path of, with which the message begins: "a text file".
 
     Returns
     -------
     Path
-        With the user's own folder in place of ``~``.
+        With ``~`` replaced by the user's home folder.
 
     Raises
     ------
     CaptureError
-        If it is no path, is empty, holds a NUL, is too long, or lies where one may not look.
+        If it is not a path, is empty, holds a NUL, is too long, or lies in a folder that may not be read.
 
     Examples
     --------
@@ -39,7 +40,7 @@ def named_path(value: Any, what: str) -> Path:
     """
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str) or not text.strip():
-        raise CaptureError(f"{what} must be given by its path; found {value!r:.60}. Check the path.")
+        raise CaptureError(f"{what} must be given by its path; found {found_text(value)}. Check the path.")
     shown = text if len(text) <= 80 else f"{text[:40]}...{text[-30:]}"
     try:
         path = Path(text).expanduser()
@@ -57,17 +58,17 @@ def named_path(value: Any, what: str) -> Path:
 
 
 def require_run_place(location: Any) -> None:
-    """Refuse a place that no run can be written to, before anything slow begins.
+    """Raise if no run can be written at `location`, before anything slow begins.
 
     Parameters
     ----------
     location : str or path
-        Of a run; URLs are not looked up.
+        Where the run is to be written; URLs are not looked up.
 
     Raises
     ------
     StoreError
-        If it is no path, a file, or may not be written to.
+        If it is not a path, is a file, or may not be written to.
     """
     if isinstance(location, str) and "://" in location:
         return

@@ -1,4 +1,4 @@
-"""Packages that only models need, asked for where they are needed."""
+"""Packages that only work with models needs: imported where they are needed, with a clear message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from haarbor.errors import CaptureError
 
 __all__ = ["needed_package"]
 
-# What pip calls a package that is imported under another name.
+# Names for pip of the packages that are imported under another name.
 _DISTRIBUTIONS = {"PIL.Image": "pillow"}
 
 
@@ -19,9 +19,9 @@ def needed_package(name: str, what: str) -> ModuleType:
     Parameters
     ----------
     name : str
-        As it is imported.
+        The name by which it is imported.
     what : str
-        What needs it, as the message begins: "a model", "images".
+        What needs it, with which the message begins: "a model", "images".
 
     Returns
     -------
@@ -48,7 +48,7 @@ def needed_package(name: str, what: str) -> ModuleType:
         absent = missing in (name, name.split(".")[0])
         found = "which is not installed" if absent else f"which cannot be imported without {missing}"
         reason: BaseException = error
-    # A library of the system that is missing, or of another version.
+    # A library of the operating system is missing, or of another version.
     except (ImportError, OSError) as error:
         line = (str(error).strip().splitlines() or [type(error).__name__])[0]
         found = f"which is installed and cannot be imported ({line.rstrip('.')})"

@@ -1,11 +1,11 @@
-"""Text from outside made safe to show: names in a run may hold anything, also commands to a terminal."""
+"""Text from outside made safe to print: names in a run may hold anything, even terminal commands."""
 
 import re
 
 __all__ = ["printable"]
 
-# Controls of both kinds, signs that hide or turn round what follows them, ends of lines and
-# paragraphs, halves of surrogate pairs, and letters that only tag. Joiners stay: words need them.
+# Control characters, characters that hide or reverse what follows them, line and paragraph
+# separators, lone surrogates and tag characters. Joiners are kept, because words are written with them.
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
@@ -13,17 +13,17 @@ _UNSAFE = re.compile(
 
 
 def printable(text: object, *, keep: str = "") -> str:
-    r"""`text` with every letter that is not to be seen written as an escape, as Python writes it.
+    r"""`text` with every character that cannot be seen written as a Python escape.
 
-    What comes out can be printed, encoded as UTF-8 and read: no escape sequence of a terminal, no text
-    that runs backwards, no lone surrogate. Doing it twice changes nothing more.
+    The result can be printed, encoded as UTF-8 and read: it has no terminal commands, no text that runs
+    backwards and no lone surrogates. A second call changes nothing.
 
     Parameters
     ----------
     text : object
-        Its ``str`` if it is no text.
+        Anything but a text is turned into one by ``str``.
     keep : str, default ""
-        Letters that stay as they are, such as ``"\n"`` for a text of several lines.
+        Characters that stay as they are, such as ``"\n"`` for a text of several lines.
 
     Returns
     -------

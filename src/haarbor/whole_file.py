@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and only where a file may be."""
+"""Files that are written completely or not at all, and only where a file can be."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from haarbor.argument_kinds import require_path
 from haarbor.errors import HaarborError, StoreError
+from haarbor.options import require_path
 
 __all__ = ["file_place", "whole_file"]
 
@@ -26,28 +26,28 @@ _ADVICE = {
 
 
 def file_place(path: str | os.PathLike[str], what: str) -> Path:
-    """Where a file that is to be written will lie: links are followed, and stay links.
+    """Path at which a file will be written, after symbolic links have been followed.
 
-    Asked before long work, so that its result is not made for a place that cannot have it.
+    Ask for it before long work, so that a place that cannot be written is known before the work is done.
 
     Parameters
     ----------
     path : str or path
     what : str
-        As in "the report", for messages.
+        What messages call the file, such as "the report".
 
     Returns
     -------
     pathlib.Path
-        A regular file, or a name in a folder where nothing lies yet.
+        A regular file, or a name in a folder that does not have it yet.
 
     Raises
     ------
     SettingError
-        If `path` is no path.
+        If `path` is not a path.
     StoreError
-        If a folder, a device, a pipe or an open stream lies there, there is no such folder, or it
-        may not be written.
+        If there is a folder, a device, a pipe or an open stream of that name, its folder does not exist,
+        or it may not be written.
     """
     text = require_path(f"the place of {what}", path)
     with _failures(what, text):
@@ -63,7 +63,8 @@ def file_place(path: str | os.PathLike[str], what: str) -> Path:
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "a device, a pipe or a socket"
             raise StoreError(f"{what} must be written to a file; {text} is {kind}. Choose another name.")
-        # A file is replaced, so both its folder and, because its owner may have locked it, itself.
+        # A file is replaced, for which its folder must be writable; a file that its owner has made
+        # read-only is not replaced either.
         for written in (place.parent, place):
             if written.exists() and not _may_be_written(written):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -72,28 +73,28 @@ def file_place(path: str | os.PathLike[str], what: str) -> Path:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
-    """Write a file so that a reader sees all of it or what was there before.
+    """Write a file so that a reader sees either all of it or what was there before.
 
-    The block writes to the path it is given, beside the place; when the block is left without an
-    error the file takes its place, keeping the permissions of one that was there. Otherwise nothing
-    is left behind.
+    The block writes to a temporary file in the same folder. When the block ends without an error, the
+    temporary file replaces `path` and keeps the permissions of the file that was there. After an error
+    nothing is left behind.
 
     Parameters
     ----------
     path : str or path
-        A regular file, or a name in a folder where nothing lies yet; links are followed.
+        A regular file, or a name in a folder that does not have it yet; links are followed.
     what : str
-        As in "the report", for messages.
+        What messages call the file, such as "the report".
 
     Yields
     ------
     pathlib.Path
-        An empty file with a name of its own, whatever the ending of `path`.
+        The empty temporary file; its ending is not that of `path`.
 
     Raises
     ------
     SettingError, StoreError
-        As :func:`file_place` does; and StoreError if writing fails.
+        As for :func:`file_place`; StoreError also if writing fails.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def whole_file(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
 def _end_of_links(place: Path, what: str, asked: str) -> Path:
     for _ in range(_MOST_LINKS):
         folder = Path(os.path.realpath(place.parent))
-        # Its links, such as that of /dev/stdout, stand for files that others have open.
+        # Links in /proc, such as that of /dev/stdout, stand for open streams.
         if folder.is_relative_to("/proc"):
             raise StoreError(
                 f"{what} must be written to a file; {asked} is an open stream. Choose another name."

@@ -1,46 +1,14 @@
-import base64
-import io
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import haarbor as hb
 from haarbor.analysis import organize_run
 from haarbor.notebook import facts_html, matrix_picture
 from haarbor.store import import_arrays
 from tests.analysis.damage import EVERY, result_folder
-
-HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-def pixels_of(html):
-    data = re.search(r'src="data:image/png;base64,([^"]+)"', html)[1]
-    return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
-
-
-def test_a_matrix_is_a_picture_from_dark_to_bright():
-    html = matrix_picture([[0.0, 0.5, 1.0], [1.0, 0.0, 0.0]], "three by two", side=50)
-    pixels = pixels_of(html)
-    assert pixels.shape == (2, 3, 3)
-    assert pixels[0, 0].tolist() == pixels[1, 1].tolist() == [68, 1, 84]
-    assert pixels[0, 2].tolist() == [253, 231, 37]
-    # Half way between the fourth and the fifth of the eight colours.
-    assert pixels[0, 1].tolist() == [35, 144, 138]
-    assert 'width="75" height="50"' in html
-
-
-def test_a_constant_matrix_is_one_dark_colour():
-    assert np.unique(pixels_of(matrix_picture(np.ones((2, 2)), "flat"))).tolist() == [1, 68, 84]
-
-
-def test_texts_are_escaped_and_pictures_are_not():
-    html = facts_html(HOSTILE, {HOSTILE: HOSTILE}, [(HOSTILE, matrix_picture([[1.0]], HOSTILE))])
-    assert html.count("<img") == 1
-    assert HOSTILE not in html
-    assert html.count("&lt;img src=x onerror=alert(1)&gt;") == 5
+from tests.notebook.builders import HOSTILE, pixels_of
 
 
 def test_texts_that_no_page_can_hold_or_a_terminal_would_obey_are_written_out(tmp_path):

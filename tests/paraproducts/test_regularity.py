@@ -4,8 +4,7 @@ import pytest
 import haarbor as hb
 from haarbor.errors import SettingError
 from haarbor.paraproducts import paraproduct_forms
-from tests.paraproducts.random_trees import tree_of_kind
-from tests.samples import HALVES
+from tests.samples import HALVES, tree_of_kind
 
 KINDS = ("dyadic", "flexible", "lopsided")
 

@@ -63,7 +63,7 @@ def test_a_mask_of_three_axes_leaves_out_what_it_hides(rng):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"nonlinearity": "softmax"}, "of matrices, row by row"),
+        ({"nonlinearity": "softmax"}, "must work entry by entry; found .softmax., which works on the rows"),
         ({"trees": {"query": PAIR, "key": PAIR}}, "'head' has none"),
         ({"nonlinearity": (np.exp, np.exp, np.exp)}, "4 functions"),
     ],
@@ -76,5 +76,5 @@ def test_what_does_not_fit_is_refused(change, message):
 
 def test_four_axes_are_refused():
     trees = dict.fromkeys("abcd", PAIR)
-    with pytest.raises(SettingError, match="one to three axes"):
+    with pytest.raises(SettingError, match="must be of one to three axes; found"):
         tensor_paraproduct(np.zeros((2, 2, 2, 2)), trees, tuple("abcd"))

@@ -151,7 +151,7 @@ def test_drawing_says_how_much_it_left_out():
 
 @pytest.mark.parametrize("draw", ["to_newick", "render"])
 def test_labels_must_be_one_an_item(draw):
-    with pytest.raises(hb.TreeError, match="one text an item, 4; found 2"):
+    with pytest.raises(hb.TreeError, match="one text per item, 4; found 2"):
         getattr(HALVES, draw)(["a", "b"])
 
 

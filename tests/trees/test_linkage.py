@@ -1,6 +1,7 @@
 import pytest
+from scipy.cluster.hierarchy import linkage
 
-from haarbor import TreeError
+from haarbor import PartitionTree, TreeError
 from haarbor.trees._linkage import levels_of_linkage
 from tests.reference.folders import same_partitions
 
@@ -32,3 +33,15 @@ def test_two_items_have_two_levels():
 def test_what_is_not_a_linkage_is_refused(linkage, message):
     with pytest.raises(TreeError, match=message):
         levels_of_linkage(linkage)
+
+
+@pytest.mark.parametrize("method", ["single", "complete", "average"])
+def test_linkage_folders_are_those_of_the_dendrogram(rng, method):
+    joins = linkage(rng.normal(size=(9, 2)), method)
+    clusters = {item: {item} for item in range(9)}
+    for step, (left, right, _, size) in enumerate(joins):
+        clusters[9 + step] = clusters[int(left)] | clusters[int(right)]
+        assert len(clusters[9 + step]) == size
+    tree = PartitionTree.from_linkage(joins)
+    found = {tuple(items.tolist()) for partition in tree for items in partition}
+    assert found == {tuple(sorted(items)) for items in clusters.values()}

@@ -2,18 +2,11 @@ import copy
 
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import linkage
 
 from haarbor import DataError, PartitionTree, TreeError
 from tests.assertions import assert_close
 from tests.reference.folders import all_folders, folders_of_level
-from tests.reference.tree_emd import pruned_weights
 from tests.samples import CHAINED, HALVES, random_tree
-
-
-def test_folders_are_numbered_by_their_smallest_item():
-    tree = PartitionTree([[9, 9, 9, 9], [7, 1, 7, 1], [7, 2, 5, 2], [8, 4, 6, 2]])
-    assert tree.levels.tolist() == [[0, 0, 0, 0], [0, 1, 0, 1], [0, 1, 2, 1], [0, 1, 2, 3]]
 
 
 def test_trees_with_the_same_partitions_are_equal_and_hash_alike():
@@ -91,17 +84,6 @@ def test_weights_by_hand():
     assert HALVES.weights(1.0, 1.0).tolist() == [1, 0.25, 0.25, 0.0625, 0.0625, 0.0625, 0.0625]
 
 
-@pytest.mark.parametrize(("alpha", "beta"), [(0.0, 1.0), (1.0, 0.0), (0.7, 0.3), (-1.0, 1.0)])
-def test_pruned_weights_add_those_of_carried_copies(rng, alpha, beta):
-    for tree in (CHAINED, HALVES, random_tree(rng, 9), random_tree(rng, 1), random_tree(rng, 2)):
-        expected = pruned_weights(tree.levels.tolist(), alpha, beta)
-        pruned = tree.pruned
-        keys = [tuple(sorted(pruned.members(folder).tolist())) for folder in range(pruned.n_folders)]
-        assert set(keys) == set(expected)
-        assert len(keys) == len(expected)
-        assert_close(pruned.weights(alpha, beta), [expected[key] for key in keys])
-
-
 def test_a_single_item_is_a_tree_of_any_depth():
     alone = PartitionTree([[3]])
     assert (alone.n_levels, alone.n_folders, alone.n_items) == (1, 1, 1)
@@ -154,58 +136,8 @@ def test_leaf_order_with_equal_means_keeps_folders_together():
     assert order == [0, 1, 3, 2]
 
 
-@pytest.mark.parametrize("method", ["single", "complete", "average"])
-def test_linkage_folders_are_those_of_the_dendrogram(rng, method):
-    joins = linkage(rng.normal(size=(9, 2)), method)
-    clusters = {item: {item} for item in range(9)}
-    for step, (left, right, _, size) in enumerate(joins):
-        clusters[9 + step] = clusters[int(left)] | clusters[int(right)]
-        assert len(clusters[9 + step]) == size
-    tree = PartitionTree.from_linkage(joins)
-    found = {tuple(items.tolist()) for partition in tree for items in partition}
-    assert found == {tuple(sorted(items)) for items in clusters.values()}
-
-
-def test_folder_numbers_may_be_any_whole_numbers():
-    tree = PartitionTree([[-7, -7], [-(2**63), 2**63 - 1]])
-    assert tree == PartitionTree(np.array([[2**64 - 1] * 2, [2**64 - 1, 0]], dtype=np.uint64))
-    assert tree.levels.tolist() == [[0, 0], [0, 1]]
-
-
 def test_from_levels_is_the_constructor():
     assert PartitionTree.from_levels(CHAINED.levels) == CHAINED
-
-
-@pytest.mark.parametrize(
-    ("levels", "message"),
-    [
-        ([0, 1, 2], r"shape \(n_levels, n_items\), neither zero; found shape \(3,\)"),
-        (np.zeros((0, 3), int), r"neither zero; found shape \(0, 3\)"),
-        (np.zeros((2, 0), int), r"neither zero; found shape \(2, 0\)"),
-        ([[0.0, 0.0], [0.0, 1.0]], "integers; found dtype float64. Round them first"),
-        ([["a", "a"], ["a", "b"]], "integers; found dtype <U1"),
-        ([[0, 0], [0, None]], "integers; found dtype object"),
-        ([[False, False], [False, True]], "integers; found dtype bool"),
-        (
-            np.ma.masked_equal([[0, 0], [0, 1]], 1),
-            "must be a plain array; found a masked one that hides 1 of 4",
-        ),
-        ([[0, 0], [0]], "levels must be a rectangle of folder numbers"),
-        ([[0, 0, 1], [0, 1, 2]], "level 0 must be one folder with all items; items 0 and 2 are apart"),
-        (
-            [[0, 0, 0], [0, 1, 0]],
-            "the last level must be the singletons; item 2 shares its folder with item 0",
-        ),
-        (
-            [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 2], [0, 1, 2, 3]],
-            "items 1 and 2 share a folder at level 2 but not at level 1",
-        ),
-        ([[0, 1, 2], [0, 0, 0]], "level 0 must be one folder"),
-    ],
-)
-def test_what_is_not_a_partition_tree_is_refused(levels, message):
-    with pytest.raises(TreeError, match=message):
-        PartitionTree(levels)
 
 
 @pytest.mark.parametrize("folder", [-1, 7, 100])
@@ -228,5 +160,5 @@ def test_scores_that_are_not_finite_are_refused(value):
 
 
 def test_scores_of_the_wrong_length_are_refused():
-    with pytest.raises(TreeError, match=r"one value an item, shape \(4,\); found \(3,\)"):
+    with pytest.raises(TreeError, match=r"one value per item, shape \(4,\); found \(3,\)"):
         HALVES.leaf_order([1.0, 2.0, 3.0])

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
+from tests.assertions import assert_close
 from tests.reference.folders import all_folders
-from tests.samples import CHAINED, random_tree
+from tests.reference.tree_emd import pruned_weights
+from tests.samples import CHAINED, HALVES, random_tree
 
 
 def test_pruned_folders_of_a_chained_tree_by_hand():
@@ -71,3 +73,14 @@ def test_pruned_arrays_are_read_only():
         CHAINED.pruned.sizes[0] = 1
     with pytest.raises(AttributeError):
         CHAINED.pruned.n_items = np.int64(3)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.0, 1.0), (1.0, 0.0), (0.7, 0.3), (-1.0, 1.0)])
+def test_pruned_weights_add_those_of_carried_copies(rng, alpha, beta):
+    for tree in (CHAINED, HALVES, random_tree(rng, 9), random_tree(rng, 1), random_tree(rng, 2)):
+        expected = pruned_weights(tree.levels.tolist(), alpha, beta)
+        pruned = tree.pruned
+        keys = [tuple(sorted(pruned.members(folder).tolist())) for folder in range(pruned.n_folders)]
+        assert set(keys) == set(expected)
+        assert len(keys) == len(expected)
+        assert_close(pruned.weights(alpha, beta), [expected[key] for key in keys])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from haarbor.argument_kinds import found_text, is_whole_number, require_kind
 from haarbor.errors import SettingError
+from haarbor.options import found_text, is_whole_number, require_kind
 from haarbor.store import Run, RunPart
 
 __all__ = ["asked_part", "checked_batch", "require_run"]

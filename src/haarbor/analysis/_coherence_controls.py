@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.argument_kinds import require_function, require_kind, require_whole_number
 from haarbor.array_types import BoolArray, FloatArray, frozen
 from haarbor.errors import AffinityWarning, DataError, SettingError
 from haarbor.named_axes import checked_mask
 from haarbor.on_progress import OnProgress
+from haarbor.options import require_function, require_kind, require_whole_number
 from haarbor.questionnaire import Content, Organization, QuestionnaireSettings, neutral_tensor, organize
 from haarbor.store import register_result_type
 from haarbor.trees import halved_tree, random_tree_like

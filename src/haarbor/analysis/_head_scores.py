@@ -10,9 +10,9 @@ from haarbor.analysis._asked_part import asked_part
 from haarbor.analysis._damaged_results import readable_result
 from haarbor.analysis._head_score import HeadScore, ScoreWords
 from haarbor.analysis._softmax_scores import regularity_scores, softmax_scores
-from haarbor.argument_kinds import found_text, is_whole_number
 from haarbor.array_types import FloatArray
 from haarbor.errors import DataError, SettingError
+from haarbor.options import found_text, is_whole_number
 from haarbor.store import Run, RunPart
 
 __all__ = ["head_scores"]

@@ -8,11 +8,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.argument_kinds import found_text, is_whole_number, require_function
 from haarbor.array_types import AnyArray, IntArray, frozen
 from haarbor.engines import CpuEngine, parallel_map
 from haarbor.errors import SettingError, ShapeError
 from haarbor.on_progress import OnProgress
+from haarbor.options import found_text, is_whole_number, require_function
 from haarbor.questionnaire import HeadTrees, Organization, organize
 from haarbor.trees import PartitionTree
 

@@ -12,9 +12,9 @@ from haarbor.analysis._asked_part import asked_part
 from haarbor.analysis._damaged_results import damaged_name, tell_remade, whole_result
 from haarbor.analysis._question import Question
 from haarbor.analysis._valid_tokens import valid_tokens
-from haarbor.argument_kinds import require_function
 from haarbor.errors import DataError
 from haarbor.on_progress import OnProgress
+from haarbor.options import require_function
 from haarbor.questionnaire import Consensus, Organization, consensus, organize
 from haarbor.store import Run, RunPart
 from haarbor.wavelets import (

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from haarbor.argument_kinds import found_text, require_whole_number
 from haarbor.engines import engine_named
 from haarbor.errors import HaarborError, SettingError
+from haarbor.options import found_text, require_whole_number
 from haarbor.questionnaire import Organization, QuestionnaireSettings, organize
 from haarbor.store import RunPart
 from haarbor.transport import exponent_by_axis

@@ -7,11 +7,11 @@ import numpy as np
 from haarbor.analysis._damaged_results import tell_remade, whole_result
 from haarbor.analysis._head_trees import HeadSettings
 from haarbor.analysis._organized_heads import organized_heads
-from haarbor.argument_kinds import require_function, require_whole_number
 from haarbor.array_types import FloatArray, frozen
 from haarbor.engines import parallel_map
 from haarbor.errors import DataError
 from haarbor.on_progress import OnProgress
+from haarbor.options import require_function, require_whole_number
 from haarbor.store import Run
 from haarbor.trees import halved_tree
 from haarbor.wavelets import HolderExponent, RunRegularity, holder_exponent

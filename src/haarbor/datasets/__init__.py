@@ -1,4 +1,4 @@
-"""Attention tensors made by the package, for a first look and for tests."""
+"""Synthetic attention tensors and matrices, for a first look and for tests."""
 
 from haarbor.datasets._haar_series import haar_series
 from haarbor.datasets._synthetic_attention import SyntheticNetwork, synthetic_attention, synthetic_network

@@ -9,7 +9,7 @@ import numpy as np
 from haarbor.array_types import FloatArray
 from haarbor.errors import SettingError
 from haarbor.memory import require_memory
-from haarbor.options import bounded_seed, real_number, require_choice
+from haarbor.options import require_choice, require_real_number, require_seed
 from haarbor.trees import PartitionTree, require_tree
 from haarbor.wavelets import haar_system, inverse_haar_transform
 
@@ -26,7 +26,7 @@ def haar_series(
     coefficients: Literal["normal", "signs"] = "normal",
     seed: int = 0,
 ) -> FloatArray:
-    r"""Random Haar series that is mixed-Hölder of exponent `alpha` on two trees, and of no more.
+    r"""Random Haar series that is mixed-Hölder of exponent `alpha`, and no larger one, on two trees.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ def haar_series(
         With N and M items.
     alpha : float
     amplitude : float, default 1
-        What the series is multiplied by.
+        Factor of the whole series.
     marginals : float, default 1
-        What the parts that depend on one variable alone, or on none, are multiplied by besides.
+        Further factor of the parts that depend on only one variable, or on none.
     coefficients : {"normal", "signs"}, default "normal"
-        Law of the random factors.
+        Distribution of the random factors: standard normal, or +1 and -1 with equal probability.
     seed : int, default 0
 
     Returns
@@ -60,9 +60,9 @@ def haar_series(
     (np.float64(1.0), np.float64(1.0))
     """
     require_choice("coefficients", coefficients, ("normal", "signs"))
-    alpha, amplitude = real_number("alpha", alpha), real_number("amplitude", amplitude)
-    marginals = real_number("marginals", marginals)
-    rng = np.random.default_rng(bounded_seed(seed))
+    alpha, amplitude = require_real_number("alpha", alpha), require_real_number("amplitude", amplitude)
+    marginals = require_real_number("marginals", marginals)
+    rng = np.random.default_rng(require_seed(seed))
     shape = (require_tree(row_tree, "row_tree").n_items, require_tree(column_tree, "column_tree").n_items)
     require_memory(4 * 8 * shape[0] * shape[1], f"a series of shape {shape}", "Take smaller trees.")
     factors = rng.normal(size=shape) if coefficients == "normal" else rng.choice([-1.0, 1.0], size=shape)

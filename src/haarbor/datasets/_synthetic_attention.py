@@ -1,4 +1,4 @@
-"""A made-up network whose heads are of known kinds, so that what is found can be checked."""
+"""Attention of a synthetic network whose heads are of known kinds, so that results can be checked."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 
 from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.memory import require_memory
-from haarbor.options import bounded_seed, require_choice, require_flag, whole_number
+from haarbor.options import require_choice, require_flag, require_seed, require_whole_number
 
 __all__ = ["SyntheticNetwork", "synthetic_attention", "synthetic_network"]
 
 _MOST = 10**9
 _KINDS = ("previous", "local", "topic", "induction", "sink", "broad")
 # Share of each kind in the first and in the last layer, as in trained language models: positional
-# heads come early, heads that look at content or park on the first token come late.
+# heads come early, heads that look at content, or put their weight on the first token, come late.
 _EARLY = (0.30, 0.35, 0.10, 0.00, 0.05, 0.20)
 _LATE = (0.00, 0.05, 0.35, 0.20, 0.35, 0.05)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SyntheticNetwork:
-    """Attention of a made-up network on one batch of tokens."""
+    """Attention of a synthetic network on one batch of tokens."""
 
     tensor: FloatArray
     """Shape (n_tokens, n_tokens, n_heads): query, key, head, heads in layer-major order."""
@@ -56,13 +56,13 @@ def synthetic_network(
     batch: int = 0,
     seed: int = 0,
 ) -> SyntheticNetwork:
-    """Attention of a made-up network with heads of known kinds.
+    """Attention of a synthetic network with heads of known kinds.
 
     Tokens carry topics that come in runs. A head scores keys by position (``previous``,
     ``local``), by topic (``topic``, ``induction``: the token after an earlier one of the same
     topic), by being first (``sink``), or hardly at all (``broad``), plus noise of its own.
     The kinds, strengths and widths of the heads depend on `seed` alone, the tokens on `seed` and
-    `batch`: batches of one seed show one network different text.
+    `batch`: batches with the same seed are different texts read by the same network.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def synthetic_network(
     >>> bool((abs(network.tensor.sum(axis=1) - 1) < 1e-12).all())
     True
     """
-    n_tokens = whole_number("n_tokens", n_tokens, 1, _MOST)
-    n_layers = whole_number("n_layers", n_layers, 1, _MOST)
-    heads_per_layer = whole_number("heads_per_layer", heads_per_layer, 1, _MOST)
-    n_topics = whole_number("n_topics", n_topics, 1, _MOST)
+    n_tokens = require_whole_number("n_tokens", n_tokens, 1, _MOST)
+    n_layers = require_whole_number("n_layers", n_layers, 1, _MOST)
+    heads_per_layer = require_whole_number("heads_per_layer", heads_per_layer, 1, _MOST)
+    n_topics = require_whole_number("n_topics", n_topics, 1, _MOST)
     require_flag("causal", causal)
     require_choice("content", content, ("probabilities", "logits"))
-    seed, batch = bounded_seed(seed), bounded_seed(batch, "batch")
+    seed, batch = require_seed(seed), require_seed(batch, "batch")
     n_heads = n_layers * heads_per_layer
     require_memory(
         8 * n_tokens**2 * (n_heads + 4), f"attention of {n_heads} heads on {n_tokens} tokens", "Ask for less."
@@ -149,7 +149,7 @@ def _topic_runs(rng: np.random.Generator, n_tokens: int, n_topics: int) -> IntAr
 
 
 def _scores(kind: str, knobs: FloatArray, position: IntArray, topics: IntArray) -> FloatArray:
-    """Scores of a head; `knobs` are three numbers between 0 and 1 that make it differ from its kind."""
+    """Scores of a head; `knobs` are three numbers between 0 and 1 that vary the heads of one kind."""
     lag: FloatArray = (position[:, None] - position[None, :]).astype(np.float64)
     same: FloatArray = (topics[:, None] == topics[None, :]).astype(np.float64)
     strength = 2.0 + 3.0 * float(knobs[0])

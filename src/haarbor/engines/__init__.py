@@ -1,4 +1,4 @@
-"""Who sums the absolute differences: one small interface and its engines."""
+"""Engines that sum absolute differences, their interface, and threads that share work."""
 
 from haarbor.engines._cpu import CpuEngine
 from haarbor.engines._engine import FeatureBlock, L1Engine, checked_sums, engine_named

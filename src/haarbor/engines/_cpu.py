@@ -1,4 +1,4 @@
-"""L1 sums on the cores of this machine, by a compiled register-blocked loop."""
+"""Sums of absolute differences on the cores of this machine, in a compiled loop."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class CpuEngine:
         return "cpu"
 
     def __reduce__(self) -> tuple[type[CpuEngine], tuple[int]]:
-        # Buffers stay behind: an engine sent to another process makes its own.
+        # Buffers are not sent along: an engine in another process makes its own.
         return (CpuEngine, (self.threads,))
 
     def __repr__(self) -> str:
         return f"CpuEngine(threads={self.threads})"
 
     def _buffer(self, size: int, dtype: np.dtype[Any]) -> FloatArray:
-        # One buffer a thread for all its blocks: fresh memory would cost as much as the sums.
+        # One buffer per thread for all its blocks: fresh memory would cost as much as the sums.
         n_bytes = size * dtype.itemsize
         whole: AnyArray | None = getattr(self._buffers, "bytes", None)
         if whole is None or whole.size < n_bytes:
@@ -64,7 +64,7 @@ class CpuEngine:
             add_l1(rows, ends, distances, stop)
             return block.section_targets, distances
 
-        # A block of a long axis takes a minute: one that nobody waits for any more is not finished.
+        # A block of a long axis takes a minute. After an interrupt the threads give up their blocks.
         stop = np.zeros(1, np.uint8)
         total = np.zeros((n_targets, n_items, n_items))
         try:

@@ -1,4 +1,4 @@
-"""Who sums the absolute differences: one small interface, so that a GPU or a cluster can do it too."""
+"""Interface of the engines that sum absolute differences, so that a GPU or a cluster can do it too."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray, real_array
 from haarbor.errors import EngineError, SettingError
-from haarbor.options import shown
+from haarbor.options import found_text
 
 __all__ = ["FeatureBlock", "L1Engine", "checked_sums", "engine_named"]
 
 
 class FeatureBlock(Protocol):
-    """A block of weighted folder means, formed when it is asked for and not kept."""
+    """A block of weighted folder means, which are computed on demand and not kept."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -25,7 +25,7 @@ class FeatureBlock(Protocol):
     def section_ends(self) -> IntArray:
         """Columns at which the sections of the block end, increasing, the last one its width.
 
-        Engines may skip the zeros with which a row begins or ends within a section.
+        Engines may skip the zeros at the beginning and at the end of a row within a section.
         """
 
     @property
@@ -64,7 +64,7 @@ class L1Engine(Protocol):
 
 
 def engine_named(engine: str | L1Engine) -> L1Engine:
-    """Engine for a name, or the engine itself.
+    """Engine of a name; an engine object is returned as it is.
 
     Parameters
     ----------
@@ -95,17 +95,18 @@ def engine_named(engine: str | L1Engine) -> L1Engine:
             "object with an l1_sums method of your own."
         )
     raise SettingError(
-        f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {shown(engine)}. Pass engine='auto'."
+        f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {found_text(engine)}. "
+        "Pass engine='auto'."
     )
 
 
 def checked_sums(sums: object, engine: L1Engine, n_items: int, n_targets: int) -> FloatArray:
-    """What `l1_sums` of an engine returned, after checking that it can be distances.
+    """The result of `l1_sums` of an engine, after checking that it can be distances.
 
     Raises
     ------
     EngineError
-        If it is of another shape, or an entry is negative or not finite.
+        If it has another shape, or an entry is negative or not finite.
     """
     expected = (n_targets, n_items, n_items)
     name = f"what l1_sums of engine {engine.name!r} returns"
@@ -113,12 +114,12 @@ def checked_sums(sums: object, engine: L1Engine, n_items: int, n_targets: int) -
     if array.shape != expected:
         raise EngineError(
             f"{name} must have shape {expected}, (targets, items, items); found {array.shape}. "
-            "Mend the engine."
+            "Correct the engine."
         )
     usable = np.isfinite(array) & (array >= 0)
     if not usable.all():
         place = tuple(int(i) for i in np.argwhere(~usable)[0])
         raise EngineError(
-            f"{name} must be finite and non-negative; found {array[place]} at {place}. Mend the engine."
+            f"{name} must be finite and non-negative; found {array[place]} at {place}. Correct the engine."
         )
     return array.astype(np.float64, copy=False)

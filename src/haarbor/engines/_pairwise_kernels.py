@@ -3,7 +3,7 @@
 One pass reads four rows against four rows, so that each value loaded serves four sums that stay
 in registers. Rows may begin or end in zeros (attention under a causal mask does): between two
 groups of rows only the range where both can be non-zero is summed, and what lies outside comes
-from running sums. Nothing here checks its input, and all values must be finite.
+from running sums. Inputs are not checked; all values must be finite.
 """
 
 import numpy as np
@@ -12,12 +12,13 @@ from haarbor.compiled import compiled
 
 __all__ = ["add_l1", "add_products"]
 
-# Inputs are finite, and the order of summation within a section is the compiler's to choose: it
-# depends on the machine, never on the number of threads.
+# Inputs are finite, and the compiler may choose the order of summation within a section: it depends
+# on the machine, but never on the number of threads.
 _FAST = {"reassoc", "nsz", "nnan", "ninf", "contract"}
 
 
-# Extents are rounded outwards to multiples of this many columns: whole vectors, short running sums.
+# Extents are rounded outwards to multiples of this many columns, so that sums run over whole vector
+# registers and few running sums are kept.
 _GRAIN = 16
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from haarbor.engines._workers import Workers
 from haarbor.errors import SettingError
-from haarbor.options import shown, whole_number
+from haarbor.options import found_text, require_whole_number
 
 __all__ = ["ordered_results", "thread_count", "usable_cores"]
 
@@ -21,14 +21,14 @@ _Result = TypeVar("_Result")
 
 
 def usable_cores() -> int:
-    """Cores this process may use; ``HAARBOR_NUM_THREADS`` lowers or raises it."""
+    """Number of cores this process may use, or ``HAARBOR_NUM_THREADS`` where that is set."""
     asked = os.environ.get("HAARBOR_NUM_THREADS")
     if asked is not None:
-        # Not read as a number if it is long: a very long one cannot be.
+        # Checked for its length first, because Python refuses to read very long numbers.
         if not asked.isdecimal() or len(asked) > 9 or not 1 <= int(asked) <= _MOST_THREADS:
             raise SettingError(
                 f"HAARBOR_NUM_THREADS must be a whole number in 1..{_MOST_THREADS}; "
-                f"found {shown(asked)}. Unset or mend it."
+                f"found {found_text(asked)}. Unset it, or set it to such a number."
             )
         return int(asked)
     if hasattr(os, "sched_getaffinity"):
@@ -37,15 +37,15 @@ def usable_cores() -> int:
 
 
 def thread_count(asked: int | None) -> int:
-    """Number of threads as asked for, or every usable core."""
+    """`asked`, or the number of usable cores if it is None."""
     if asked is None:
         return usable_cores()
-    return whole_number("threads", asked, 1, _MOST_THREADS)
+    return require_whole_number("threads", asked, 1, _MOST_THREADS)
 
 
 @lru_cache(maxsize=4)
 def _workers(threads: int, process: int) -> Workers:
-    """Threads kept from call to call; `process` in the key, because they do not survive a fork."""
+    """Threads kept between calls, per process, because threads do not survive a fork."""
     return Workers(threads, f"haarbor-{process}")
 
 
@@ -54,8 +54,8 @@ def ordered_results(
 ) -> Iterator[_Result]:
     """Results of `work` in the order of `tasks`, at most ``2 * threads`` of them held at once.
 
-    The work is compiled code that releases the interpreter lock, so threads suffice. Whoever adds
-    up the results does so in task order: the sum is the same for any number of threads.
+    The work is compiled code that releases the interpreter lock, so threads suffice. Because the
+    results come in task order, their sum is the same for any number of threads.
     """
     if threads == 1:
         yield from map(work, tasks)

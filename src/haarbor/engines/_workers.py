@@ -1,4 +1,4 @@
-"""Threads that take work from one queue and never keep the process from ending."""
+"""Threads that take work from one queue and do not keep the process from ending."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _Item = tuple[Future[Any], Context, Callable[[Any], Any], Any]
 
 
 class Workers:
-    """Some threads with one queue.
+    """Threads that share one queue of work.
 
-    An interrupt may come at any moment, also while threads are being started. Those of the standard
-    library's pool that it then loses sight of wait for work for ever, and the process waits for them;
-    these are daemons, for which nothing waits.
+    An interrupt may come at any moment, even while threads are being started. The pool of the standard
+    library can then lose threads that wait for work for ever, and the process waits for them. The
+    threads here are daemons, for which the process does not wait.
 
     Parameters
     ----------
     threads : int
     name : str
-        Of the threads, with a number after it.
+        Name of the threads; each has a number appended.
     """
 
     def __init__(self, threads: int, name: str) -> None:
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
-        # Threads hold the queue and not this object: when it is forgotten they end.
+        # Threads refer to the queue and not to this object, so they end when it is garbage-collected.
         self._end = weakref.finalize(self, _send_home, self._queue, threads)
         self._end.atexit = False
         for number in range(threads):
@@ -42,14 +42,14 @@ class Workers:
             ).start()
 
     def submit(self, work: Callable[[_Task], _Result], task: _Task) -> Future[_Result]:
-        """Have `work` done on `task` by the next thread that is free."""
+        """Let the next free thread call `work` on `task`."""
         future: Future[_Result] = Future()
-        # With the caller's context: what it has switched off, such as numpy's warnings, stays off.
+        # In the caller's context, so that its settings hold, such as numpy warnings switched off.
         self._queue.put((future, copy_context(), work, task))
         return future
 
     def close(self) -> None:
-        """Let the threads end after what they are doing and what was submitted; does not wait."""
+        """Let the threads end once everything submitted is done; returns at once."""
         self._end()
 
 
@@ -69,5 +69,5 @@ def _take_work(queue: SimpleQueue[_Item | None]) -> None:
             else:
                 future.set_result(result)
                 del result
-        # A thread that waits keeps nothing alive.
+        # So that a waiting thread keeps no arrays alive.
         del item, future, context, work, task

@@ -21,7 +21,7 @@ def facts_html(title: str, facts: Mapping[str, str], pictures: Sequence[tuple[st
     facts : mapping of str to str
         Every text is escaped.
     pictures : sequence of (str, str)
-        Caption, escaped, and HTML of the picture, which is not.
+        Caption, which is escaped, and HTML of the picture, which is not.
 
     Returns
     -------
@@ -34,20 +34,20 @@ def facts_html(title: str, facts: Mapping[str, str], pictures: Sequence[tuple[st
     True
     """
     rows = "".join(
-        f'<tr><th style="{_CELL}; opacity: 0.7; font-weight: 400">{_shown(name)}</th>'
-        f'<td style="{_CELL}">{_shown(text)}</td></tr>'
+        f'<tr><th style="{_CELL}; opacity: 0.7; font-weight: 400">{_safe(name)}</th>'
+        f'<td style="{_CELL}">{_safe(text)}</td></tr>'
         for name, text in facts.items()
     )
-    shown = "".join(
+    figures = "".join(
         f'<figure style="display: inline-block; margin: 6px 14px 0 0">{picture}'
-        f'<figcaption style="font-size: 0.85em; opacity: 0.75">{_shown(caption)}</figcaption></figure>'
+        f'<figcaption style="font-size: 0.85em; opacity: 0.75">{_safe(caption)}</figcaption></figure>'
         for caption, picture in pictures
     )
     return (
-        f'<div style="font-family: system-ui, sans-serif"><strong>{_shown(title)}</strong>'
-        f'<table style="border: 0; margin: 4px 0">{rows}</table>{shown}</div>'
+        f'<div style="font-family: system-ui, sans-serif"><strong>{_safe(title)}</strong>'
+        f'<table style="border: 0; margin: 4px 0">{rows}</table>{figures}</div>'
     )
 
 
-def _shown(text: str) -> str:
+def _safe(text: str) -> str:
     return escape(printable(text))

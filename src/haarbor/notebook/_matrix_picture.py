@@ -1,4 +1,4 @@
-"""A matrix as a small picture that can stand in HTML."""
+"""A matrix as a small picture inside HTML."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, real_array
 from haarbor.errors import DataError, ShapeError
 from haarbor.memory import require_memory
-from haarbor.options import whole_number
+from haarbor.options import require_whole_number
 from haarbor.printable import printable
 
 __all__ = ["matrix_picture"]
 
-# Eight colours of viridis, which the colour-blind can read and which stays ordered in grey.
+# Eight colours of viridis, which colour-blind readers can tell apart and which stay ordered in grey.
 _VIRIDIS = np.array(
     [
         [68, 1, 84], [70, 50, 126], [54, 92, 141], [39, 127, 142],
@@ -35,7 +35,7 @@ def matrix_picture(matrix: npt.ArrayLike, alt: str, *, side: int = 160) -> str:
     matrix : array_like of float, shape (n_rows, n_columns)
         Finite.
     alt : str
-        What it shows, for those who cannot see it.
+        What the picture shows, in words, for readers who cannot see it.
     side : int, default 160
         Height in pixels on the screen; cells are square.
 
@@ -53,14 +53,14 @@ def matrix_picture(matrix: npt.ArrayLike, alt: str, *, side: int = 160) -> str:
 
     array = real_array(matrix, "the matrix")
     if array.ndim != 2 or 0 in array.shape:
-        raise ShapeError(f"a picture is of a matrix; found shape {array.shape}. Pass rows and columns.")
+        raise ShapeError(f"a picture must be of a matrix; found shape {array.shape}. Pass rows and columns.")
     require_memory(16 * 8 * array.size, f"a picture of shape {array.shape}", "Show a part of the matrix.")
-    height = whole_number("side", side, 1, 100_000)
-    # A quarter, so that the difference of two very large values is a number too.
+    height = require_whole_number("side", side, 1, 100_000)
+    # Divided by four, so that the difference of two very large values does not overflow.
     with np.errstate(over="ignore"):
         values: FloatArray = 0.25 * array.astype(np.float64)
     if not np.isfinite(values).all():
-        raise DataError("a picture is of finite values; found some that are not. Leave them out.")
+        raise DataError("a picture must be of finite values; found some that are not. Leave them out.")
     low, high = float(values.min()), float(values.max())
     share = (values - low) / (high - low) if high > low else np.zeros_like(values)
     place = share * (len(_VIRIDIS) - 1)
@@ -78,7 +78,7 @@ def matrix_picture(matrix: npt.ArrayLike, alt: str, *, side: int = 160) -> str:
 
 def _png(pixels: npt.NDArray[np.uint8]) -> bytes:
     height, width, _ = pixels.shape
-    # Each row begins with the number of its filter: 0, none.
+    # Each row of a PNG begins with the number of its filter; 0 means none.
     rows = np.concatenate([np.zeros((height, 1), dtype=np.uint8), pixels.reshape(height, -1)], axis=1)
 
     def chunk(kind: bytes, data: bytes) -> bytes:

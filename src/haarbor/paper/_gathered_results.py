@@ -20,11 +20,11 @@ from haarbor.analysis import (
     question_before,
     valid_tokens,
 )
-from haarbor.argument_kinds import found_text, is_whole_number, require_function, require_whole_number
 from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.errors import DataError, SettingError
 from haarbor.head_labels import head_labels
 from haarbor.on_progress import OnProgress
+from haarbor.options import found_text, is_whole_number, require_function, require_whole_number
 from haarbor.paper._paper_results import PAPER_BATCHES, PaperResults, SoftmaxExample
 from haarbor.questionnaire import Organization, organize
 from haarbor.spectral import diffusion_map

@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from haarbor.analysis import ResultTable, escaped
-from haarbor.argument_kinds import require_function, require_path
 from haarbor.errors import SettingError
 from haarbor.on_progress import OnProgress
+from haarbor.options import require_function, require_path
 from haarbor.paper._captions import paper_captions
 from haarbor.paper._entropies_figure import paper_entropies_figure
 from haarbor.paper._expansion_figure import paper_expansion_figure

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from haarbor.analysis import CONTROLS, Cell, ResultTable
-from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
+from haarbor.options import found_text
 from haarbor.paper._paper_results import PAPER_BATCHES, PaperResults
 
 __all__ = ["batches_note", "distinct_names", "paper_tables", "require_results"]

@@ -1,4 +1,4 @@
-"""Paraproducts on trees, the softmax among them, and how nearly a softmax is linear."""
+"""Paraproducts on trees, also of the softmax, and how close attention is to its logits."""
 
 from haarbor.paraproducts._decomposition import paraproduct, paraproduct_forms
 from haarbor.paraproducts._forms import Form, Paraproduct

@@ -1,12 +1,14 @@
-"""Paraproducts of matrices on trees: a nonlinearity split into what linearises and a residual."""
+"""Paraproducts of matrices on trees: a nonlinear function of a matrix as a linearised part and a residual."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy.typing as npt
 
 from haarbor.paraproducts._forms import FORMS, Form, Paraproduct, Question, paraproducts
 from haarbor.paraproducts._nonlinearities import NonlinearityChoice
-from haarbor.trees import PartitionTree
+from haarbor.trees import PartitionTree, row_and_column_trees
 
 __all__ = ["MATRIX_AXES", "paraproduct", "paraproduct_forms"]
 
@@ -15,11 +17,13 @@ MATRIX_AXES = ("row", "column")
 
 def paraproduct(
     f: npt.ArrayLike,
-    row_tree: PartitionTree,
-    column_tree: PartitionTree,
+    row_tree: PartitionTree | None = None,
+    column_tree: PartitionTree | None = None,
     nonlinearity: NonlinearityChoice = "exp",
     form: Form = "corrected+marginals",
     mask: npt.ArrayLike | None = None,
+    *,
+    trees: Mapping[str, PartitionTree] | None = None,
 ) -> Paraproduct:
     r"""Nonlinearity of a matrix on two trees, split into a paraproduct and a residual.
 
@@ -38,6 +42,9 @@ def paraproduct(
         See Notes.
     mask : array_like of bool, shape (N, M), optional
         True where an entry is valid; means are over valid entries only.
+    trees : mapping of axis name to PartitionTree, optional
+        {"query": row tree, "key": column tree}, such as the trees of an Organization, in place of
+        `row_tree` and `column_tree`.
 
     Returns
     -------
@@ -78,21 +85,24 @@ def paraproduct(
     >>> split.residual.round(12).tolist()  # w^2 = 1, and x^2 = y^2 = 4 once each
     [[9.0, 9.0], [9.0, 9.0]]
     """
-    return paraproducts(Question(f, (row_tree, column_tree), MATRIX_AXES, nonlinearity, mask), (form,))[form]
+    pair = row_and_column_trees(row_tree, column_tree, trees)
+    return paraproducts(Question(f, pair, MATRIX_AXES, nonlinearity, mask), (form,))[form]
 
 
 def paraproduct_forms(
     f: npt.ArrayLike,
-    row_tree: PartitionTree,
-    column_tree: PartitionTree,
+    row_tree: PartitionTree | None = None,
+    column_tree: PartitionTree | None = None,
     nonlinearity: NonlinearityChoice = "exp",
     mask: npt.ArrayLike | None = None,
+    *,
+    trees: Mapping[str, PartitionTree] | None = None,
 ) -> dict[Form, Paraproduct]:
-    """All four forms of :func:`paraproduct`, what they share made once.
+    """All four forms of :func:`paraproduct`; what they have in common is computed once.
 
     Parameters
     ----------
-    f, row_tree, column_tree, nonlinearity, mask
+    f, row_tree, column_tree, nonlinearity, mask, trees
         As for :func:`paraproduct`.
 
     Returns
@@ -106,4 +116,5 @@ def paraproduct_forms(
     >>> {form: round(split.relative_error, 3) for form, split in forms.items()}
     {'paper': 0.9, 'paper+boundary': 0.179, 'corrected': 0.28, 'corrected+marginals': 0.031}
     """
-    return paraproducts(Question(f, (row_tree, column_tree), MATRIX_AXES, nonlinearity, mask), FORMS)
+    pair = row_and_column_trees(row_tree, column_tree, trees)
+    return paraproducts(Question(f, pair, MATRIX_AXES, nonlinearity, mask), FORMS)

@@ -1,4 +1,4 @@
-"""One axis of a paraproduct: the folders of its tree, and sums up and down them."""
+"""One axis of a paraproduct: the folders of its tree, and sums up and down the tree."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ __all__ = ["FolderAxis", "folder_sums"]
 class FolderAxis:
     """Folders of a tree on one axis, every folder once.
 
-    A folder that does not split is the same set of items on several levels; between those levels
-    nothing changes, every difference is zero. So a step from a level to the next is known by the
-    folders that split in it: folder ``c > 0`` stands for the step from its parent to itself, which
-    is made at level ``step_levels[c]``.
+    A folder that does not split is the same set of items on several levels, and differences between
+    those levels are zero. So only folders that are new on a level matter: folder ``c > 0`` stands for
+    the step from its parent to itself, which leads from level ``step_levels[c]`` to the next.
     """
 
     tree: PartitionTree
@@ -33,7 +32,7 @@ class FolderAxis:
 
     @property
     def n_steps(self) -> int:
-        """Steps from level to level, those in which nothing splits included."""
+        """Number of steps from level to level, also of those in which nothing splits."""
         return self.tree.n_levels - 1
 
     @property
@@ -43,12 +42,12 @@ class FolderAxis:
 
     @property
     def leaves(self) -> IntArray:
-        """Folder of each item's singleton."""
+        """Folder that holds each item alone."""
         return self.tree.pruned.leaves
 
     @cached_property
     def sizes(self) -> FloatArray:
-        """Items of each folder."""
+        """Number of items of each folder."""
         return self.tree.pruned.sizes.astype(np.float64)
 
     @cached_property
@@ -68,7 +67,7 @@ class FolderAxis:
 
     @cached_property
     def level_parents(self) -> tuple[IntArray, ...]:
-        """For each level but the first, the place of each of its folders' parent on the level above."""
+        """For each level but the first, the positions on the level above of the parents of its folders."""
         found = []
         place = np.empty(self.n_folders, dtype=np.int64)
         for above, here in zip(self.level_folders[:-1], self.level_folders[1:], strict=True):
@@ -102,7 +101,7 @@ def folder_sums(items: FloatArray, axes: Sequence[FolderAxis]) -> FloatArray:
 
     Parameters
     ----------
-    items : ndarray of float64, one axis an entry of `axes`
+    items : ndarray of float64, one axis per entry of `axes`
     axes : sequence of FolderAxis
 
     Returns
@@ -123,7 +122,7 @@ def folder_sums(items: FloatArray, axes: Sequence[FolderAxis]) -> FloatArray:
 
 
 def _as_three_axes(array: FloatArray, axis: int) -> FloatArray:
-    """View with what stands before and after `axis` in one axis each; `array` is contiguous."""
+    """View of a contiguous array with the axes before `axis` merged into one, and those after it too."""
     before, after = int(np.prod(array.shape[:axis])), int(np.prod(array.shape[axis + 1 :]))
     view: FloatArray = array.view()
     view.shape = (before, array.shape[axis], after)

@@ -1,4 +1,4 @@
-"""The named forms of a paraproduct, put together from pieces."""
+"""The named forms of a paraproduct, assembled from their pieces."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ _LARGEST = 2.0**300
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Paraproduct:
-    """A nonlinearity of a function on trees, as an approximation and what it leaves."""
+    """A nonlinearity of a function on trees, split into an approximation and a residual."""
 
     approximation: FloatArray
-    """Shape of the function, in its order; 0 where the mask is closed."""
+    """Same shape and order as the function; 0 at masked entries."""
     residual: FloatArray
-    """The nonlinearity of the function less the approximation; 0 where the mask is closed."""
+    """The nonlinearity of the function minus the approximation; 0 at masked entries."""
     terms: Mapping[str, FloatArray]
-    """What the approximation is the sum of, signs included: "mean", "linear row", "boundary column", ..."""
+    """Terms whose sum is the approximation, with their signs: "mean", "linear row", "boundary column", ..."""
     scale_energy: FloatArray
     """Energy of the mixed term of each pair of scales, shape (steps of the row tree, of the column tree)."""
     relative_error: float
-    """Norm of the residual over that of the nonlinearity of the function; 0 where both are zero."""
+    """Norm of the residual divided by that of the nonlinearity of the function; 0 if both are zero."""
     centred_error: float
-    """Norm of the residual over that of the nonlinearity less its mean over valid entries."""
+    """Norm of the residual divided by that of the nonlinearity minus its mean over valid entries."""
     function: FloatArray
-    """The function decomposed, 0 where the mask is closed."""
+    """The function that was decomposed; 0 at masked entries."""
     mask: BoolArray
     """True where an entry is valid."""
     trees: tuple[PartitionTree, ...]
@@ -69,13 +69,13 @@ class Paraproduct:
         return self.approximation + self.residual
 
     def regularity(self) -> RegularityGain:
-        """How fast Haar coefficients of the residual decay against the function's.
+        """How fast the Haar coefficients of the residual decay, compared with those of the function.
 
-        See :func:`haarbor.paraproducts.regularity_gain`; for two axes without a mask.
+        Offered for two axes without a mask; see :func:`haarbor.paraproducts.regularity_gain`.
         """
         if len(self.axes) != 2 or not self.mask.all():
             raise SettingError(
-                "the decay of Haar coefficients is measured on two axes without a mask; found "
+                "the decay of Haar coefficients can be measured on two axes without a mask; found "
                 f"{len(self.axes)} axes{'' if self.mask.all() else ' and a mask'}."
                 " Ask for it on a whole matrix."
             )
@@ -90,7 +90,7 @@ class Paraproduct:
 
 
 class Question:
-    """What is to be decomposed and on which trees, checked."""
+    """A function to decompose, its trees, nonlinearity and mask, all checked."""
 
     def __init__(
         self,
@@ -112,9 +112,9 @@ class Question:
         self.name = nonlinearity if isinstance(nonlinearity, str) else "given"
 
     def pieces(self) -> ScalePieces:
-        """Pieces from which any form can be put together."""
+        """Pieces from which every form can be assembled."""
         folder_axes = tuple(FolderAxis(tree) for tree in self.trees)
-        # A mask that is open everywhere is none: the closed formulas hold.
+        # Without masked entries the faster formulas for whole matrices hold.
         valid = None if self.valid is None or self.valid.all() else self.valid
         if isinstance(self.choice, str) and self.choice == "softmax":
             pair = (folder_axes[0], folder_axes[1])
@@ -123,7 +123,7 @@ class Question:
 
 
 def paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Paraproduct]:
-    """Some forms of a decomposition, what they share made once.
+    """Some forms of a decomposition; what they have in common is computed once.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Parapr
     """
     for form in forms:
         require_choice("form", form, FORMS)
-    # What a nonlinearity makes infinite or no number at all is looked for, and said in one line.
+    # Infinities and NaN are looked for afterwards and reported, so numpy need not warn about them.
     with np.errstate(all="ignore"):
         return _paraproducts(question, forms)
 
@@ -150,7 +150,7 @@ def _paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Parap
             f"{value[place]}. Scale or shift the function first."
         )
     mask = np.ones(value.shape, dtype=bool) if question.valid is None else question.valid
-    # Norms are compared, and none of them may vanish or overflow for being squared.
+    # Scaled, so that the squares in the norms neither vanish nor overflow.
     exponent = excess_exponent(value)
     ordinary = scaled(value, exponent)
     norm = float(np.linalg.norm(ordinary))
@@ -181,7 +181,7 @@ def _paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Parap
 
 
 def require_finite_terms(terms: Mapping[str, FloatArray], nonlinearity: str) -> None:
-    """Raise if a nonlinearity or a derivative of it was infinite, or no number, at some mean."""
+    """Raise if a term is infinite or NaN, because the nonlinearity or a derivative was so at some mean."""
     for name, term in terms.items():
         if not np.isfinite(term).all():
             raise DataError(
@@ -245,7 +245,8 @@ def _checked_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
     array = boolean_array(mask)
     if array.shape != shape:
         raise ShapeError(
-            f"mask must have the shape of the function, {shape}; found {array.shape}. Pass one entry each."
+            f"mask must have the shape of the function, {shape}; found {array.shape}. "
+            "Pass one entry for each."
         )
     if not array.any():
         raise DataError(

@@ -1,7 +1,8 @@
-"""How nearly the softmax of a head is its logits: the claim of softmax invariance, measured."""
+"""How close the softmax of a head is to its logits: a measurement of the claim of softmax invariance."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from haarbor.array_types import BoolArray, FloatArray
 from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.errors import DataError
-from haarbor.options import bounded_seed
+from haarbor.options import require_seed
 from haarbor.paraproducts._decomposition import MATRIX_AXES
 from haarbor.paraproducts._folder_axis import FolderAxis
 from haarbor.paraproducts._forms import Question
@@ -18,47 +19,48 @@ from haarbor.paraproducts._masked_softmax_pieces import MaskedSoftmaxPieces
 from haarbor.paraproducts._nonlinearities import Nonlinearity
 from haarbor.paraproducts._pointwise_pieces import PointwisePieces
 from haarbor.paraproducts._softmax_pieces import SoftmaxPieces
-from haarbor.trees import PartitionTree
+from haarbor.trees import PartitionTree, row_and_column_trees
 
 __all__ = ["InvarianceFigures", "SoftmaxInvariance", "softmax_invariance"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvarianceFigures:
-    """How well the forms explain the density of a softmax; 1 is perfectly, 0 no better than uniform."""
+    """How well the forms explain the density of a softmax: 1 is perfect, 0 no better than a uniform one."""
 
     exact: float
-    """Explained by the corrected form with marginals, the softmax' own derivatives as constants."""
+    """Share explained by the corrected form with marginals; its constants are derivatives of the softmax."""
     paper: float
-    """Explained by the paper's form with the boundary terms added; may be negative."""
+    """Share explained by the paper's form with the boundary terms added; may be negative."""
     paper_exp: float
-    """The same with the constants of the paper's proof, pointwise exp of the log-density; may be negative."""
+    """As `paper`, with the constants of the paper's proof: exp of the log-density; may be negative."""
     invariance: float
-    """R² of the best affine function of the form with all constants 1, what invariance would mean."""
+    """R² of the best affine function of the form with all constants 1, as invariance would have it."""
     linear: float
-    """R² of the best affine function of the row-centred logits, no tree at all."""
+    """R² of the best affine function of the row-centred logits, without any tree."""
     gap: float
-    """`exact` less `invariance`: what the constants carry."""
+    """`exact` minus `invariance`: the share that the constants explain."""
     constant_mean: float
-    """Mean of the constants, as densities: 1 if all were what invariance takes them for."""
+    """Mean of the constants, as densities; under invariance all of them would be 1."""
     constant_deviation: float
     """Standard deviation of the constants."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftmaxInvariance:
-    """Invariance of one head to its softmax, with controls."""
+    """How invariant one head is to its softmax, with two controls."""
 
     figures: InvarianceFigures
     shuffled_trees: InvarianceFigures
-    """On the same trees with rows and columns in random order."""
+    """Figures on trees of the same shape, with rows and columns in random order."""
     shuffled_rows: InvarianceFigures
-    """With the valid logits of every row in random order, each row its own."""
+    """Figures with the valid logits of each row shuffled among themselves."""
     logit_deviation: float
     """Standard deviation of the valid logits about their row means."""
     n_rows: int
-    """Rows with at least one valid entry."""
+    """Number of rows with at least one valid entry."""
     n_valid: int
+    """Number of valid entries."""
     seed: int
 
     @property
@@ -96,16 +98,18 @@ class SoftmaxInvariance:
 
 def softmax_invariance(
     logits: npt.ArrayLike,
-    row_tree: PartitionTree,
-    column_tree: PartitionTree,
+    row_tree: PartitionTree | None = None,
+    column_tree: PartitionTree | None = None,
     mask: npt.ArrayLike | None = None,
     *,
     seed: int = 0,
+    trees: Mapping[str, PartitionTree] | None = None,
 ) -> SoftmaxInvariance:
-    r"""How much of a head's softmax the paraproduct forms explain, and the logits themselves.
+    r"""How much of the softmax of a head is explained by the paraproduct forms, and by the logits themselves.
 
     The paper concludes from its decomposition that attention is invariant to the softmax as mixed
-    differences grow. The limit in which it holds is the opposite one, small logits; so this measures.
+    differences grow. It holds in the opposite limit, that of small logits; this function measures how
+    nearly it holds for a given head.
 
     Parameters
     ----------
@@ -116,7 +120,10 @@ def softmax_invariance(
     mask : array_like of bool, shape (n_queries, n_keys), optional
         True where (query, key) is valid. Rows without a valid entry are left out.
     seed : int, default 0
-        Of the shuffles.
+        Seed of the shuffles.
+    trees : mapping of axis name to PartitionTree, optional
+        {"query": row tree, "key": column tree}, such as the trees of an Organization, in place of
+        `row_tree` and `column_tree`.
 
     Returns
     -------
@@ -125,16 +132,17 @@ def softmax_invariance(
     Raises
     ------
     DataError
-        If a valid logit is not finite, or the softmax of every row is uniform: there is nothing to
-        explain.
+        If a valid logit is not finite, or the softmax of every row is uniform, so that there is nothing
+        to explain.
 
     Notes
     -----
-    Everything is on the density :math:`D = n_i \operatorname{softmax}(f)`, :math:`n_i` the valid
+    All figures are about the density :math:`D = n_i \operatorname{softmax}(f)`, :math:`n_i` the valid
     entries of row i, over valid entries; a form X explains
     :math:`1 - \|D - X\|^2 / \|D - 1\|^2`. The invariance form is
-    :math:`\sum_{\ell s} w + x y`; it has no scale of its own, so it is given the best affine one, and
-    so are the logits. :math:`n_i \operatorname{softmax}(f) = 1 + (f - \bar f_i) + O(\mathrm{osc}^2)`.
+    :math:`\sum_{\ell s} w + x y`; its scale has no meaning, so the best affine function of it is
+    used, and likewise for the logits.
+    :math:`n_i \operatorname{softmax}(f) = 1 + (f - \bar f_i) + O(\mathrm{osc}^2)`.
 
     Examples
     --------
@@ -143,15 +151,16 @@ def softmax_invariance(
     >>> round(small.figures.linear, 3), round(small.figures.exact, 3)
     (1.0, 1.0)
     """
-    seed = bounded_seed(seed)
-    question = Question(logits, (row_tree, column_tree), MATRIX_AXES, "softmax", mask)
+    seed = require_seed(seed)
+    row_tree, column_tree = pair = row_and_column_trees(row_tree, column_tree, trees)
+    question = Question(logits, pair, MATRIX_AXES, "softmax", mask)
     f = question.f
     valid = np.ones(f.shape, dtype=bool) if question.valid is None else question.valid
     rng = np.random.default_rng(seed)
     orders = (rng.permutation(f.shape[0]), rng.permutation(f.shape[1]))
     shuffled = _shuffled_within_rows(f, valid, rng)
     centred = _row_centred(f, valid)
-    # exp of a very negative number is zero, and that is its value.
+    # exp of a very negative number becomes zero, which is correct.
     with np.errstate(all="ignore"):
         figures = _figures(f, valid, row_tree, column_tree)
         shuffled_trees = _figures(f, valid, row_tree.permuted(orders[0]), column_tree.permuted(orders[1]))
@@ -183,7 +192,7 @@ def _figures(
     softmax = pieces.value()
     density = (counts * softmax)[valid]
     spread = float(((density - 1) ** 2).sum())
-    # Of uniform rows rounding alone would be explained.
+    # If all rows are uniform, only rounding errors would be explained.
     if spread <= 1e-24 * density.size:
         raise DataError(
             "the softmax of a head must differ from uniform; every row of it is uniform. Leave this head out."
@@ -197,7 +206,7 @@ def _figures(
         pieces.mean() + pieces.linear((0,)) + pieces.linear((1,)) - pairs + pieces.marginal((0,))
     ) + pieces.marginal((1,))
     paper = pieces.mean() + pieces.boundary((0,)) + pieces.boundary((1,)) + pairs
-    # Entries so improbable that their logarithm is not finite are set to the smallest number there is.
+    # Probabilities of zero are replaced by the smallest normal number, so that their logarithm is finite.
     tiny = np.finfo(np.float64).tiny
     log_density = np.where(valid, np.log(np.maximum(counts * softmax, tiny)), 0.0)
     exponential = PointwisePieces(log_density, axes, _EXP, hidden)
@@ -225,10 +234,10 @@ _CONSTANTS_ONE = Nonlinearity(
 
 
 def _affine_r2(target: FloatArray, form: FloatArray) -> float:
-    """R² of the best affine function of `form`; 0 for a constant one."""
+    """R² of the best affine function of `form`; 0 if `form` is constant."""
     form = scaled(form, excess_exponent(form))
     a, b = target - target.mean(), form - form.mean()
-    # Sums, not products of vectors: those wake the threads of BLAS, which costs more than the sum.
+    # Sums and not dot products, because starting the threads of BLAS would cost more than the sum.
     norms = float(np.sum(a * a)) * float(np.sum(b * b))
     return float(np.sum(a * b)) ** 2 / norms if norms > 0 else 0.0
 
@@ -239,7 +248,7 @@ def _row_centred(f: FloatArray, valid: BoolArray) -> FloatArray:
 
 
 def _shuffled_within_rows(f: FloatArray, valid: BoolArray, rng: np.random.Generator) -> FloatArray:
-    # Sorting by (closed last, random) puts every row's valid entries first, in random order.
+    # Sorting puts the valid entries of each row first, in random order, and masked ones last.
     random = rng.random(f.shape)
     source = np.argsort(np.where(valid, random, 2.0), axis=1)
     target = np.argsort(~valid, axis=1, kind="stable")

@@ -18,7 +18,7 @@ __all__ = ["MaskedSoftmaxPieces"]
 
 _ROW, _COLUMN, _BOTH = (0,), (1,), (0, 1)
 _BLOCK = 32
-"""Rows a thread works on at a time."""
+"""Number of rows a thread works on at a time."""
 
 _Result = TypeVar("_Result")
 
@@ -28,9 +28,9 @@ class MaskedSoftmaxPieces:
 
     Notes
     -----
-    Means are over valid entries. A rectangle of folders that holds a valid entry has a mean, and no
-    other is ever looked at. :math:`y` and :math:`w` no longer average to zero, so the whole
-    derivatives are used, :math:`J[v] = p (v - \langle p, v\rangle)` and
+    Means are over valid entries; rectangles of folders without a valid entry are never used.
+    :math:`y` and :math:`w` no longer average to zero, so the full derivatives are used,
+    :math:`J[v] = p (v - \langle p, v\rangle)` and
     :math:`H[x, y] = p (x_c y_c - \langle p, x_c y_c\rangle)` with centred :math:`x_c, y_c`, row by
     row: :math:`O(N |T_c|)` times the depth of the row tree. A row without a valid entry has no
     softmax: all its pieces are 0.
@@ -56,13 +56,13 @@ class MaskedSoftmaxPieces:
         return self._valid / np.maximum(self._counts[:, :1], 1.0)
 
     def boundary(self, axes: AxisSet) -> FloatArray:
-        """Nothing along rows; along columns the softmax of the averaged row over each row's entries."""
+        """Zero along rows; along columns the softmax of the mean row over the valid entries of each row."""
         if axes == _ROW:
             return np.zeros(self._f.shape)
         return self._averaged[1] - self.mean()
 
     def marginal(self, axes: AxisSet) -> FloatArray:
-        """The boundary less the column sum of the averaged row."""
+        """The boundary minus the column sum of the mean row."""
         if axes == _ROW:
             return np.zeros(self._f.shape)
         return self.boundary(_COLUMN) - self._averaged[0]
@@ -92,7 +92,7 @@ class MaskedSoftmaxPieces:
         return self._pairs[1]
 
     def constants(self) -> ConstantSpread:
-        """Spread of the density n p over all places where a pair term lives, n a row's valid entries."""
+        """Spread of n p over all rectangles with a pair term; n is the number of valid entries of the row."""
         weight, first, second = self._pairs[2]
         if weight == 0:
             return ConstantSpread(1.0, 0.0)

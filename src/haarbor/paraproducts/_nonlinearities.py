@@ -1,4 +1,4 @@
-r"""Nonlinearities by name, with the derivatives a paraproduct needs."""
+"""Nonlinearities by name, with the derivatives that a paraproduct needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, real_array
 from haarbor.errors import SettingError
-from haarbor.options import shown, whole_number
+from haarbor.options import found_text, require_whole_number
 
 __all__ = ["Nonlinearity", "NonlinearityChoice", "pointwise_nonlinearity"]
 
@@ -29,14 +29,14 @@ class Nonlinearity:
 
 
 def _exp(x: FloatArray) -> FloatArray:
-    # What overflows is reported with its place, by whoever asked.
+    # Overflow is reported later, with its position.
     with np.errstate(over="ignore"):
         value: FloatArray = np.exp(x)
     return value
 
 
 def _sigmoid(x: FloatArray) -> FloatArray:
-    # Half a hyperbolic tangent: no overflow at either end.
+    # Written with a hyperbolic tangent, which does not overflow at either end.
     value: FloatArray = 0.5 + 0.5 * np.tanh(0.5 * x)
     return value
 
@@ -108,7 +108,7 @@ _NAMED: dict[str, tuple[Pointwise, ...]] = {
 
 
 def pointwise_nonlinearity(choice: NonlinearityChoice, order: int = 2) -> Nonlinearity:
-    r"""Nonlinearity of a name, or made from given functions.
+    r"""Nonlinearity with a name, or made of given functions.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def pointwise_nonlinearity(choice: NonlinearityChoice, order: int = 2) -> Nonlin
         :math:`e^{-x^2/2}`, "inverse potential" :math:`(1+x^2)^{-1/2}`; or the functions
         :math:`(A, A', A'')`, and :math:`A'''` for a tensor of three axes, each from array to array.
     order : int, default 2
-        Highest derivative needed, the number of axes.
+        Order of the highest derivative needed, which is the number of axes.
 
     Returns
     -------
@@ -136,26 +136,26 @@ def pointwise_nonlinearity(choice: NonlinearityChoice, order: int = 2) -> Nonlin
     >>> pointwise_nonlinearity((np.sin, np.cos, lambda x: -np.sin(x))).name
     'given'
     """
-    order = whole_number("order", order, 0, _HIGHEST_ORDER)
+    order = require_whole_number("order", order, 0, _HIGHEST_ORDER)
     if isinstance(choice, str):
         if choice not in _NAMED:
             offered = ", ".join(map(repr, (*_NAMED, "softmax")))
             raise SettingError(
-                f"nonlinearity must be one of {offered}, or functions (A, A', A''); found {shown(choice)}. "
-                "Pass one of them."
+                f"nonlinearity must be one of {offered}, or functions (A, A', A''); "
+                f"found {found_text(choice)}. Pass one of them."
             )
         return Nonlinearity(name=choice, derivatives=_NAMED[choice][: order + 1])
     functions: tuple[Any, ...] = tuple(choice) if isinstance(choice, Sequence) else ()
     if len(functions) < order + 1 or not all(callable(function) for function in functions):
         raise SettingError(
             f"a nonlinearity must be a name or {order + 1} functions, itself and its first {order} "
-            f"derivatives; found {shown(choice)}. Pass 'exp', say, or a tuple of functions."
+            f"derivatives; found {found_text(choice)}. Pass 'exp', say, or a tuple of functions."
         )
     return Nonlinearity(name="given", derivatives=tuple(map(_checked_values, functions[: order + 1])))
 
 
 def _checked_values(function: Callable[..., Any]) -> Pointwise:
-    """A function given by a caller, after which it is checked that it gave one number an entry."""
+    """A function given by a caller, with a check that it returns one number per entry."""
 
     def checked(x: FloatArray) -> FloatArray:
         found = real_array(function(x), "what a function of the nonlinearity returns")

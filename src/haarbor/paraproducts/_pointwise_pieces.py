@@ -24,12 +24,12 @@ class PointwisePieces:
 
     Parameters
     ----------
-    f : ndarray of float64, one axis a tree
+    f : ndarray of float64, one axis per tree
     axes : sequence of FolderAxis
     nonlinearity : Nonlinearity
         With as many derivatives as there are axes.
     valid : ndarray of bool, shape of `f`, optional
-        Means are taken over these entries alone, and every piece is 0 elsewhere.
+        Means are taken over these entries only, and every piece is 0 elsewhere.
 
     Notes
     -----
@@ -64,7 +64,7 @@ class PointwisePieces:
         else:
             sums = folder_sums(np.where(valid, f, 0.0), axes)
             self._counts = folder_sums(valid.astype(np.float64), axes)
-            # Where there is no mean, the mean of all: the nonlinearity may not be defined at 0.
+            # Where there is no mean the overall mean is used, because A may not be defined at 0.
             means = np.where(
                 self._counts > 0, sums / np.maximum(self._counts, 1.0), sums.flat[0] / valid.sum()
             )
@@ -96,7 +96,7 @@ class PointwisePieces:
         return self._on_items(self._linear_sum(axes, ()))
 
     def marginal(self, axes: AxisSet) -> FloatArray:
-        """The boundary less what the corrected form has in its place."""
+        """The boundary minus what the corrected form has in its place."""
         total = self.boundary(axes)
         for moving in subsets(axes):
             still = tuple(axis for axis in axes if axis not in moving)
@@ -121,17 +121,13 @@ class PointwisePieces:
         self._linear_sum(self._all, ())
         return self._energy
 
-    def splitting_means(self) -> FloatArray:
-        """Means over the products of folders that split, for looking at the constants."""
-        return self._grid(self._all, ())[np.ix_(*(inside for inside, _ in self._inner))]
-
     @cached_property
     def _inner(self) -> list[tuple[IntArray, IntArray]]:
-        """For each axis the folders that split, and for the folders 1, 2, ... which of them is theirs."""
+        """For each axis the folders that split, and for the folders 1, 2, ... which of them is the parent."""
         return [np.unique(axis.parents[1:], return_inverse=True) for axis in self._axes]
 
     def _grid(self, moving: AxisSet, root: AxisSet) -> FloatArray:
-        """Means with all folders of the `moving` axes, the root of others, the items of the rest."""
+        """Means over all folders of the `moving` axes, the roots of the `root` axes, the items of others."""
         grid = self._means
         for place, axis in enumerate(self._axes):
             if place in root:

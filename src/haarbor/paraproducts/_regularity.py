@@ -1,4 +1,4 @@
-"""How much smoother the residual of a paraproduct is than the function."""
+"""How much smoother the residual of a paraproduct is than the function it was made for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from haarbor.array_types import real_array
 from haarbor.errors import DataError
 from haarbor.named_axes import checked_tensor
-from haarbor.options import real_number
+from haarbor.options import require_real_number
 from haarbor.trees import PartitionTree, require_trees_fit
 from haarbor.wavelets import CoefficientDecay, coefficient_decay, huber_fit, huber_line
 
@@ -28,7 +28,7 @@ class DecaySlopes:
     column: float
     """Along columns, in a regression on both sizes."""
     row_edge: float
-    """Along rows where the column function is the coarsest: nothing but the row scale moves."""
+    """Along rows where the column function is the coarsest, so that only the row scale changes."""
     column_edge: float
     """Along columns where the row function is the coarsest."""
 
@@ -39,11 +39,11 @@ class RegularityGain:
 
     function: DecaySlopes
     residual: DecaySlopes
-    """Infinite slopes where the residual is zero up to rounding."""
+    """Slopes are infinite if the residual is zero up to rounding."""
 
     @property
     def ratio(self) -> float:
-        """Slope of the residual over that of the function; the theorem promises 2 in the limit."""
+        """Slope of the residual divided by that of the function; the theorem promises 2 in the limit."""
         return self.residual.alpha / self.function.alpha
 
     def __repr__(self) -> str:
@@ -61,19 +61,19 @@ def regularity_gain(
     column_tree: PartitionTree,
     magnitude: float,
 ) -> RegularityGain:
-    r"""Decay of a residual's coefficients against the function's.
+    r"""Decay of the Haar coefficients of a residual, compared with those of the function.
 
-    The mixed coefficients of a residual can decay fast on the whole and still not where one function
-    is the coarsest of its axis; those are the edges, and a residual of exponent :math:`2\alpha` must
-    decay there as well.
+    The mixed coefficients of a residual can decay fast on the whole, but slowly at the edges, where one
+    of the two Haar functions is the coarsest of its axis. A residual of exponent :math:`2\alpha` must
+    decay fast there as well.
 
     Parameters
     ----------
     f, residual : array_like of float, shape (N, M)
     row_tree, column_tree : PartitionTree
     magnitude : float
-        Size of the numbers the residual was computed from; what is smaller by the working
-        precision is rounding.
+        Size of the numbers the residual was computed from; differences that are smaller by the working
+        precision count as rounding.
 
     Returns
     -------
@@ -82,10 +82,10 @@ def regularity_gain(
     Raises
     ------
     DataError
-        If `f` has no mixed difference, or an axis fewer than two items.
+        If `f` has no mixed difference, or an axis has fewer than two items.
     """
     axes = ("row", "column")
-    size = real_number("magnitude", magnitude, least=0)
+    size = require_real_number("magnitude", magnitude, least=0)
     arrays = [real_array(f, "the function"), real_array(residual, "the residual")]
     for array in arrays:
         require_trees_fit({"row": row_tree, "column": column_tree}, axes, array.shape)

@@ -1,4 +1,4 @@
-"""Softmax invariance of all heads of a batch, side by side."""
+"""Softmax invariance of all heads of a batch."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ __all__ = ["RunInvariance"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RunInvariance:
-    """Figures of :func:`haarbor.softmax_invariance` for all heads of one batch, each on trees of its own.
+    """Figures of :func:`haarbor.softmax_invariance` for all heads of one batch, each on its own trees.
 
-    Arrays have shape (n_heads,). A head whose softmax is uniform has nothing to explain: NaN.
+    Arrays have shape (n_heads,). Figures of a head whose softmax is uniform are NaN: there is nothing
+    to explain.
     """
 
     figures: Mapping[str, FloatArray]
-    """By the names of `InvarianceFigures`."""
+    """One array per field of `InvarianceFigures`."""
     shuffled_trees: Mapping[str, FloatArray]
+    """Figures of the control with shuffled trees."""
     shuffled_rows: Mapping[str, FloatArray]
+    """Figures of the control with shuffled rows."""
     logit_deviation: FloatArray
     """Standard deviation of the valid logits about their row means."""
     entropy: FloatArray
@@ -33,17 +36,17 @@ class RunInvariance:
     batch: int
     stream: str
     settings: str
-    """Of the trees: "ours" or "paper"."""
+    """Name of the settings of the trees: "ours" or "paper"."""
     seed: int
 
     @property
     def labels(self) -> list[str]:
-        """Heads as layer.head."""
+        """Names of the heads, as "layer.head"."""
         places = np.arange(self.layers.size)
         return [f"{place // self.heads_per_layer}.{place % self.heads_per_layer}" for place in places]
 
     def order(self) -> IntArray:
-        """Heads from the closest to invariant to the farthest; those without a figure last."""
+        """Heads from the most to the least invariant; those without a figure last."""
         return np.argsort(-self.figures["invariance"], kind="stable")
 
     def correlations(self) -> dict[str, float]:
@@ -63,9 +66,10 @@ class RunInvariance:
 
 
 def _spearman(one: FloatArray, two: FloatArray) -> float:
-    from scipy.stats import rankdata
+    """Rank correlation over the heads that have both figures; NaN for fewer than three, or a constant."""
+    from scipy.stats import spearmanr
 
     present = np.isfinite(one) & np.isfinite(two)
     if present.sum() < 3 or np.ptp(one[present]) == 0 or np.ptp(two[present]) == 0:
         return float("nan")
-    return float(np.corrcoef(rankdata(one[present]), rankdata(two[present]))[0, 1])
+    return float(spearmanr(one[present], two[present]).statistic)

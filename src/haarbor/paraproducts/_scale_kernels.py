@@ -1,6 +1,7 @@
-"""Compiled sums up and down a pruned tree along one axis. Nothing here checks its input.
+"""Compiled sums up and down a pruned tree along one axis. Inputs are not checked.
 
-Folders stand with parents before children, folder 0 the root; arrays are (before, folder, after).
+Parents are numbered before their children, and folder 0 is the root; arrays have the axes
+(before, folder, after).
 """
 
 from haarbor.compiled import compiled
@@ -10,7 +11,7 @@ __all__ = ["add_down", "add_up"]
 
 @compiled()
 def add_up(values, parents):
-    """Add every folder's values to its parent's, children first: leaves' values become folder sums."""
+    """Add the values of every folder to its parent, children first, so that they become sums over folders."""
     for before in range(values.shape[0]):
         for folder in range(parents.size - 1, 0, -1):
             parent = parents[folder]
@@ -20,7 +21,7 @@ def add_up(values, parents):
 
 @compiled()
 def add_down(values, parents):
-    """Add to every folder's values its parent's, parents first: terms become sums along the path."""
+    """Add the values of its parent to every folder, parents first, so that they become sums along paths."""
     for before in range(values.shape[0]):
         for folder in range(1, parents.size):
             parent = parents[folder]

@@ -1,4 +1,4 @@
-"""What every decomposition is made of, whatever the nonlinearity."""
+"""Interface of the pieces that every decomposition is made of, whatever the nonlinearity."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ScalePieces(Protocol):
         """Exact mixed difference along `axes` with f averaged over all other axes."""
 
     def marginal(self, axes: AxisSet) -> FloatArray:
-        """The boundary less what the corrected form has in its place."""
+        """The boundary minus what the corrected form has in its place."""
 
     def differences(self) -> tuple[FloatArray, FloatArray]:
         """Sum of the exact differences of all scales, and their energies, shape (steps of each axis)."""
@@ -40,7 +40,7 @@ class ScalePieces(Protocol):
 
 
 def subsets(axes: AxisSet, *, proper: bool = False) -> list[AxisSet]:
-    """Subsets of `axes` that are not empty, small ones first; without `axes` itself if `proper`.
+    """Non-empty subsets of `axes`, small ones first; without `axes` itself if `proper`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Compiled softmax of folder means, level by level. Nothing here checks its input.
+"""Compiled softmax of folder means, level by level. Inputs are not checked.
 
-Columns are folders of a pruned tree. `members` lists the folders of every level of it, level after
-level, level s at ``begins[s]:begins[s + 1]``, carried-down ones included; `above` says for each of them
-the place in `members` of its parent on the level before. Maxima are taken out before every exp.
+Columns are folders of a pruned tree. `members` lists the folders of all its levels, those of level s at
+``begins[s]:begins[s + 1]``, carried-down ones included. `above` holds, for each of them, the position in
+`members` of its parent on the level before. The maximum is subtracted before every exp.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ __all__ = [
 
 @compiled()
 def level_log_sums(means, sizes, members, begins, first_row, last_row, log_sums):
-    """Logarithm of the softmax' denominator of some rows at each level."""
+    """Logarithm of the denominator of the softmax at each level, for some rows."""
     for row in range(first_row, last_row):
         values = means[row]
         for level in range(begins.size - 1):
@@ -38,7 +38,7 @@ def level_log_sums(means, sizes, members, begins, first_row, last_row, log_sums)
 
 @compiled()
 def level_centres(means, sizes, row_parents, members, begins, log_sums, first_row, last_row, centres):
-    """<p, x> of the step from its parent to each of some rows, at each level."""
+    """<p, x> at each level for the steps from parents to some rows."""
     for row in range(max(1, first_row), last_row):
         coarse, fine, sums = means[row_parents[row]], means[row], log_sums[row_parents[row]]
         for level in range(begins.size - 1):
@@ -76,7 +76,7 @@ def level_differences(
 
 @compiled()
 def _find_open(count, members, begins, places, ends):
-    """Places whose folder holds a counted entry, level by level; level l is places[ends[l]:ends[l + 1]]."""
+    """Positions in `members` of folders with a valid entry; level l is at places[ends[l]:ends[l + 1]]."""
     n_open = 0
     ends[0] = 0
     for level in range(begins.size - 1):
@@ -89,7 +89,7 @@ def _find_open(count, members, begins, places, ends):
 
 @compiled()
 def _softmax(values, count, members, places, weights):
-    """Softmax of `values` over the entries counted at open places of one level; an entry's share a place."""
+    """Softmax of `values` over the valid entries of one level: the probability of one entry per folder."""
     largest = -np.inf
     for place in places:
         largest = max(largest, values[members[place]])
@@ -121,7 +121,7 @@ def masked_pairs(
         count = counts[item]
         if count[0] == 0:
             continue
-        # Under a causal mask half of the folders of a row hold nothing: they are passed over once.
+        # Under a causal mask half of the folders of a row have no valid entry; they are skipped.
         _find_open(count, members, begins, places, ends)
         terms[:] = 0.0
         child = row_leaves[item]
@@ -203,7 +203,7 @@ def masked_rows(means, counts, row_leaves, row_parents, members, begins, total):
 
 @compiled()
 def masked_columns(means, counts, rows, members, above, begins, total, last_softmax):
-    """Sum over column scales of J[y] for the folder rows[item] seen by every item; its softmax."""
+    """Sum over column scales of J[y] for row folder rows[item] with the mask of each item; its softmax."""
     n_levels = begins.size - 1
     first = begins[n_levels - 1]
     weights = np.empty(members.size)
@@ -265,7 +265,7 @@ def masked_differences(
                     squares += count[members[place]] * term * term
                 energy[row_steps[child], level] += squares
             child = parent
-            # What was the folder above is the one below at the next step.
+            # The upper folder of this step is the lower one of the next.
             coarse, fine = fine, coarse
         _add_down(terms, above, begins)
         for place in places[ends[n_levels - 1] : ends[n_levels]]:

@@ -1,4 +1,4 @@
-"""Pieces of the decomposition of the row softmax, every entry valid."""
+"""Pieces of the decomposition of the row softmax without masked entries."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _ROW, _COLUMN = (0,), (1,)
 
 
 class ConstantSpread(NamedTuple):
-    """Mean and standard deviation of the constants of the pair sum, as densities (1: uniform)."""
+    """Mean and standard deviation of the constants of the pair sum, as densities, which are 1 if uniform."""
 
     mean: float
     deviation: float
 
 
 def row_softmax(f: npt.ArrayLike, valid: npt.ArrayLike | None = None) -> FloatArray:
-    """Softmax of every row over its valid entries, 0 elsewhere; a row without any is all 0.
+    """Softmax of every row over its valid entries, 0 elsewhere; a row without valid entries is all 0.
 
     Parameters
     ----------
     f : array_like of float, shape (N, M)
     valid : array_like of bool, shape (N, M), optional
-        True where an entry is valid; there it must be finite.
+        True where an entry is valid; valid entries must be finite.
 
     Returns
     -------
@@ -52,12 +52,12 @@ def row_softmax(f: npt.ArrayLike, valid: npt.ArrayLike | None = None) -> FloatAr
     if known is not None and known.shape != array.shape:
         raise ShapeError(
             f"mask must have the shape of the function, {array.shape}; found {known.shape}. "
-            "Pass one entry each."
+            "Pass one entry for each."
         )
     matrix = checked_tensor(array, ("row", "column"), valid=known).astype(np.float64, copy=False)
     shown = matrix if known is None else np.where(known, matrix, -np.inf)
     largest = shown.max(axis=1, keepdims=True)
-    # Two entries of opposite sign may be too far apart for float64: the smaller one's share is zero.
+    # The difference of two huge entries of opposite sign overflows; the share of the smaller is zero.
     with np.errstate(over="ignore"):
         weights: FloatArray = np.exp(shown - np.where(np.isfinite(largest), largest, 0.0))
     total = weights.sum(axis=1, keepdims=True)
@@ -66,7 +66,7 @@ def row_softmax(f: npt.ArrayLike, valid: npt.ArrayLike | None = None) -> FloatAr
 
 
 class ColumnLevels(NamedTuple):
-    """Folders of every level of the column tree in one row, for compiled loops."""
+    """Folders of all levels of the column tree in one array, for compiled loops."""
 
     members: IntArray
     above: IntArray
@@ -74,7 +74,7 @@ class ColumnLevels(NamedTuple):
 
 
 def column_levels(axis: FolderAxis) -> ColumnLevels:
-    """Folders of every level of a column tree, and the place of each one's parent."""
+    """Folders of all levels of a column tree, and the position of the parent of each."""
     counts = [folders.size for folders in axis.level_folders]
     begins = np.concatenate([[0], np.cumsum(counts)])
     above = [np.full(1, -1)] + [places + begins[i] for i, places in enumerate(axis.level_parents)]
@@ -82,7 +82,7 @@ def column_levels(axis: FolderAxis) -> ColumnLevels:
 
 
 def _in_stretches(work: Callable[[int, int], None], n_rows: int, most: int = 64) -> None:
-    """Work on stretches of rows, several at a time; each writes rows of its own."""
+    """Call `work` on ranges of rows, several at a time; each call writes its own rows only."""
     begins = range(0, n_rows, most)
     for _ in ordered_results(lambda begin: work(begin, min(begin + most, n_rows)), begins, usable_cores()):
         pass
@@ -136,14 +136,14 @@ class SoftmaxPieces:
         return np.full(self._f.shape, 1.0 / self._f.shape[1])
 
     def boundary(self, axes: AxisSet) -> FloatArray:
-        """Nothing along rows, where the softmax of a constant row is uniform whatever the constant."""
+        """Zero along rows, because the softmax of a constant row is uniform whatever the constant."""
         if axes == _ROW:
             return np.zeros(self._f.shape)
         averaged = row_softmax(self._means[:1, self._columns.leaves])
         return np.broadcast_to(averaged - 1.0 / self._f.shape[1], self._f.shape)
 
     def marginal(self, axes: AxisSet) -> FloatArray:
-        """The boundary less the column sum of the averaged row."""
+        """The boundary minus the column sum of the mean row."""
         if axes == _ROW:
             return np.zeros(self._f.shape)
         return self.boundary(_COLUMN) - self._column_sum(np.zeros(1, dtype=np.int64))
@@ -161,7 +161,7 @@ class SoftmaxPieces:
         return self._pairs[1]
 
     def constants(self) -> ConstantSpread:
-        """Spread of the density M p over all places where a pair term lives."""
+        """Spread of the density M p over all rectangles of folders that have a pair term."""
         _, share = self._shares
         rows = np.unique(self._rows.parents[1:])
         inner = np.unique(self._columns.parents[1:])
@@ -192,7 +192,7 @@ class SoftmaxPieces:
 
     @cached_property
     def _shares(self) -> tuple[IntArray, FloatArray]:
-        """For the column folders 1, 2, ... their parent's place among those that split; p there."""
+        """For the column folders 1, 2, ... the position of the parent among those that split; p at these."""
         inner, place = np.unique(self._columns.parents[1:], return_inverse=True)
         level = self._columns.tree.pruned.last_level[inner]
         return place, np.exp(self._means[:, inner] - self._log_sums[:, level])

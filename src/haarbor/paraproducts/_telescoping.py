@@ -12,7 +12,7 @@ from haarbor.array_types import FloatArray, frozen
 from haarbor.paraproducts._decomposition import MATRIX_AXES
 from haarbor.paraproducts._forms import Question, require_finite_terms, sum_of_terms
 from haarbor.paraproducts._nonlinearities import NonlinearityChoice
-from haarbor.trees import PartitionTree
+from haarbor.trees import PartitionTree, row_and_column_trees
 
 __all__ = ["Telescoping", "telescoping"]
 
@@ -22,7 +22,7 @@ class Telescoping:
     """A nonlinearity of a function as an exact sum of differences between scales."""
 
     terms: Mapping[str, FloatArray]
-    """ "mean", the boundaries along each axis, and "differences", summed over all scale pairs."""
+    """The terms "mean", "boundary row", "boundary column", and "differences" summed over all scale pairs."""
     scale_energy: FloatArray
     """Energy of the exact difference of each scale pair, shape (steps of each tree)."""
     axes: tuple[str, ...]
@@ -39,10 +39,12 @@ class Telescoping:
 
 def telescoping(
     f: npt.ArrayLike,
-    row_tree: PartitionTree,
-    column_tree: PartitionTree,
+    row_tree: PartitionTree | None = None,
+    column_tree: PartitionTree | None = None,
     nonlinearity: NonlinearityChoice = "exp",
     mask: npt.ArrayLike | None = None,
+    *,
+    trees: Mapping[str, PartitionTree] | None = None,
 ) -> Telescoping:
     r"""Nonlinearity of a matrix as the exact sum of its differences between scales.
 
@@ -53,7 +55,7 @@ def telescoping(
 
     Parameters
     ----------
-    f, row_tree, column_tree, nonlinearity, mask
+    f, row_tree, column_tree, nonlinearity, mask, trees
         As for :func:`paraproduct`.
 
     Returns
@@ -69,8 +71,9 @@ def telescoping(
     >>> exact.total.tolist()
     [[0.0, 4.0], [4.0, 64.0]]
     """
-    question = Question(f, (row_tree, column_tree), MATRIX_AXES, nonlinearity, mask)
-    # What a nonlinearity makes infinite or no number at all is looked for, and said in one line.
+    pair = row_and_column_trees(row_tree, column_tree, trees)
+    question = Question(f, pair, MATRIX_AXES, nonlinearity, mask)
+    # Infinities and NaN are looked for afterwards and reported, so numpy need not warn about them.
     with np.errstate(all="ignore"):
         pieces = question.pieces()
         summed, energy = pieces.differences()

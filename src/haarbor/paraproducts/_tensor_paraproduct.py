@@ -63,9 +63,12 @@ def tensor_paraproduct(
     names = axis_names(axes, n_axes_of(f))
     trees = trees_by_axis(trees)
     if not 1 <= len(names) <= 3:
-        raise SettingError(f"a paraproduct is of one to three axes; found {names}. Take a slice.")
+        raise SettingError(f"a paraproduct must be of one to three axes; found {names}. Take a slice.")
     if isinstance(nonlinearity, str) and nonlinearity == "softmax":
-        raise SettingError("the softmax is of matrices, row by row. Use paraproduct on one head.")
+        raise SettingError(
+            "the nonlinearity of a tensor must work entry by entry; found 'softmax', which works on the "
+            "rows of matrices. Use paraproduct on one head."
+        )
     missing = [name for name in names if name not in trees]
     if missing:
         raise SettingError(

@@ -11,9 +11,9 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from haarbor.argument_kinds import require_kind
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
+from haarbor.options import require_kind
 from haarbor.plots.style._colour_limits import Extend, extend_of, robust_norm
 from haarbor.plots.style._figure_text import add_title, checked_labels, plain_text
 from haarbor.plots.style._head_layers import HeadLayers, add_layer_bar, add_layer_strip, checked_head_layers

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from haarbor.argument_kinds import require_kind
 from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.errors import SettingError, TreeError
 from haarbor.named_axes import axis_names
+from haarbor.options import require_kind
 from haarbor.plots.style._figure_text import add_title
 from haarbor.plots.style._head_layers import checked_head_layers
 from haarbor.plots.style._house_style import PAGE_WIDTH, PALE_INK, blank_figure, in_house_style

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
-from haarbor.argument_kinds import found_text, is_whole_number, require_kind, require_whole_number
 from haarbor.array_types import FloatArray
 from haarbor.errors import DataError, SettingError
+from haarbor.options import found_text, is_whole_number, require_kind, require_whole_number
 from haarbor.plots.style._figure_text import add_title, checked_labels, plain_text
 from haarbor.plots.style._head_layers import HeadLayers, add_layer_bar, checked_head_layers
 from haarbor.plots.style._house_style import blank_figure, colour_bar, in_house_style, layer_colours

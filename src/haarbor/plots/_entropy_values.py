@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray
 from haarbor.errors import SettingError, ShapeError
+from haarbor.options import found_text
 from haarbor.wavelets import HeadEntropy
 
 __all__ = ["EntropyValues", "Measure", "entropy_values"]

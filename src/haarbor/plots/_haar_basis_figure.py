@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 
-from haarbor.argument_kinds import found_text
 from haarbor.array_types import IntArray
 from haarbor.errors import SettingError
+from haarbor.options import found_text
 from haarbor.plots._leaf_places import checked_order
 from haarbor.plots.style._figure_text import add_title, checked_labels, plain_text
 from haarbor.plots.style._head_layers import HeadLayers, add_layer_bar, add_layer_strip, checked_head_layers

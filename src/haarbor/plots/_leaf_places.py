@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.argument_kinds import require_kind
 from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.errors import ShapeError, TreeError
+from haarbor.options import require_kind
 from haarbor.trees import PartitionTree
 
 __all__ = ["LeafPlaces", "checked_order", "leaf_places"]

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from haarbor.argument_kinds import found_text, is_whole_number, require_kind
 from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.errors import DataError, SettingError, ShapeError
 from haarbor.named_axes import checked_mask
+from haarbor.options import found_text, is_whole_number, require_kind
 from haarbor.plots.style._colour_limits import extend_of, robust_norm
 from haarbor.plots.style._figure_text import add_title, checked_labels, plain_text
 from haarbor.plots.style._house_style import (

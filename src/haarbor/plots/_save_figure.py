@@ -8,8 +8,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from haarbor.argument_kinds import require_kind, require_path
 from haarbor.errors import SettingError
+from haarbor.options import require_kind, require_path
 from haarbor.plots.style._house_style import house_style
 from haarbor.whole_file import whole_file
 

@@ -11,9 +11,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from haarbor.argument_kinds import found_text
 from haarbor.array_types import AnyArray, IntArray
 from haarbor.errors import SettingError
+from haarbor.options import found_text
 from haarbor.plots._leaf_places import checked_order, leaf_places
 from haarbor.plots.style._figure_text import add_title, checked_labels
 from haarbor.plots.style._head_layers import HeadLayers, add_layer_bar, checked_head_layers

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray
 from haarbor.errors import SettingError, ShapeError
+from haarbor.options import found_text
 from haarbor.pruning._network_heads import Heads, NetworkHeads
 from haarbor.pruning._projection_hooks import projection_hooks
 

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import DataError, SettingError
+from haarbor.options import found_text
 from haarbor.pruning._model_batches import ModelBatch, forward
 
 __all__ = ["METRICS", "Measurement", "Metric", "masked_token_loss", "measure", "metric_named"]

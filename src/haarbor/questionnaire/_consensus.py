@@ -1,4 +1,4 @@
-"""One tree of heads for a network, from several batches."""
+"""One tree of the heads of a network from several batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from haarbor.array_types import FloatArray, frozen
 from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines import L1Engine, engine_named
 from haarbor.errors import SettingError, ShapeError
-from haarbor.options import require_choice, shown
+from haarbor.options import found_text, require_choice
 from haarbor.questionnaire._organization import Organization
 from haarbor.spectral import distance_affinity
 from haarbor.transport import tree_emd
@@ -66,10 +66,10 @@ def consensus(
     Parameters
     ----------
     tensors : iterable of array_like of float
-        One a batch, in the axes of its organisation; looked at one at a time. The number of tokens
-        may differ between batches, the items of `axis` may not.
+        One per batch, with the axes of its organisation; read one at a time. The number of tokens may
+        differ between batches, the items of `axis` may not.
     organizations : sequence of Organization
-        One a batch.
+        One per batch.
     axis : str, default "head"
     engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
 
@@ -80,7 +80,7 @@ def consensus(
     Raises
     ------
     ShapeError
-        If batches differ in the items of `axis`, or in number.
+        If batches differ in the items of `axis`, or there are not as many tensors as organisations.
 
     Notes
     -----
@@ -93,10 +93,10 @@ def consensus(
         rest = iter(tensors)
     except TypeError:
         raise ShapeError(
-            f"tensors must be one for each organisation; found {shown(tensors)}. Pass a list of arrays."
+            f"tensors must be one for each organisation; found {found_text(tensors)}. Pass a list of arrays."
         ) from None
     each: list[FloatArray] = []
-    # In this order nothing is taken from the tensors once the organisations are at their end.
+    # zip asks the organisations first, so no tensor is read when they are at their end.
     for organization, tensor in zip(organizations, rest, strict=False):
         trees = {name: tree for name, tree in organization.trees.items() if name != axis}
         settings = organization.settings
@@ -106,7 +106,7 @@ def consensus(
         if each and distances.shape != each[0].shape:
             raise ShapeError(
                 f"all batches must have the same {axis}s; found {each[0].shape[0]} and {distances.shape[0]}. "
-                "Leave batches with others out."
+                f"Leave out the batches with other {axis}s."
             )
         each.append(distances)
     is_short = len(each) < len(organizations)
@@ -131,10 +131,10 @@ def consensus(
 
 
 def _checked(organizations: Sequence[Organization], axis: str) -> Sequence[Organization]:
-    """The organisations, if they are some and all have the axis."""
+    """The organisations, after checking that there is at least one and that all have the axis."""
     if not isinstance(organizations, Sequence) or not all(isinstance(o, Organization) for o in organizations):
         raise SettingError(
-            f"organizations must be a sequence of Organization; found {shown(organizations)}. "
+            f"organizations must be a sequence of Organization; found {found_text(organizations)}. "
             "Pass what organize returned for each batch."
         )
     if not organizations:
@@ -146,7 +146,7 @@ def _checked(organizations: Sequence[Organization], axis: str) -> Sequence[Organ
 
 def _correlation(one: FloatArray, others: FloatArray) -> float:
     upper = np.triu_indices(one.shape[0], 1)
-    # Two very small or very large distances could not be multiplied.
+    # Products of two very small or very large distances would leave the range of float64.
     a, b = (scaled(m, excess_exponent(m))[upper] for m in (one, others))
     if a.size < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")

@@ -1,4 +1,4 @@
-"""Values for masked entries: zero probabilities stay, logits without a value get a neutral one."""
+"""Values for masked entries: masked probabilities are 0, masked logits get the mean of their row."""
 
 from __future__ import annotations
 
@@ -28,31 +28,34 @@ def neutral_tensor(
     mask: npt.ArrayLike | None = None,
     content: Content = "auto",
 ) -> tuple[FloatArray, Literal["logits", "probabilities", "unmasked"]]:
-    """Tensor in which every entry has a value that says nothing where the mask is closed.
+    """Tensor in which masked entries have a neutral value.
+
+    A masked entry is one whose key the query may not see. Its probability is 0. Its logit has no meaning,
+    whatever number the network wrote there, so it is replaced by the mean of the valid logits of its row.
 
     Parameters
     ----------
-    X : array_like of float, one axis a name in `axes`
+    X : array_like of float, one axis per name in `axes`
     axes : sequence of str
     mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
         True where (query, key) is valid.
     content : {"auto", "logits", "probabilities"}, default "auto"
-        With a mask: probabilities must be 0 where the mask is closed, and are left as they are;
-        logits have no value there and get the mean of the valid entries of their row (of their
-        head, for a row without any). "auto" takes non-negative rows that sum to 1 for
-        probabilities and anything else for logits.
+        What the tensor holds; used only with a mask. Probabilities must be 0 where the mask is False,
+        and are left as they are. Masked logits get the mean of the valid entries of their row, or of
+        their head if the row has none. "auto" takes rows that are non-negative and sum to 1 for
+        probabilities, and anything else for logits.
 
     Returns
     -------
     tensor : ndarray of float32 or float64
     kind : {"logits", "probabilities", "unmasked"}
-        What was assumed.
+        What the tensor was taken to hold; "unmasked" without a mask.
 
     Raises
     ------
     DataError
-        If a valid entry is not finite or the lowest number of a floating-point type, or a masked
-        probability is not zero.
+        If a valid entry is not finite, a valid entry is the lowest number of a floating-point type, or
+        a masked probability is not zero.
 
     Examples
     --------
@@ -69,7 +72,7 @@ def neutral_tensor(
         return whole, "unmasked"
     array = real_array(X)
     if array.ndim != len(axes):
-        # Refused, with what is said of every tensor.
+        # Raises the error that every tensor with other axes gets.
         checked_tensor(array, axes)
     valid = checked_mask(mask, axes, array.shape)
     tensor = checked_tensor(array, axes, valid=valid)
@@ -91,7 +94,10 @@ def neutral_tensor(
 
 
 def _require_no_floor(tensor: FloatArray, axes: Sequence[str]) -> None:
-    """Raise if an entry is what networks write over the scores of masked keys: trees would be of the mask."""
+    """Raise if an entry is the lowest number of a floating-point type.
+
+    Networks write it over the scores of masked keys, and the trees would show the mask, not the attention.
+    """
     place = np.unravel_index(int(np.argmin(tensor)), tensor.shape)
     if float(tensor[place]) in _FLOORS:
         raise DataError(

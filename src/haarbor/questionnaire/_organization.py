@@ -1,4 +1,4 @@
-"""Result of a questionnaire: a tree on every axis, and how they came about."""
+"""Result of a questionnaire: a tree for every axis, and the history of the trees."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen, plain_array
 from haarbor.errors import ShapeError
-from haarbor.options import require_choice, whole_number
+from haarbor.options import require_choice, require_whole_number
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.spectral import MarkovSpectrum, diffusion_map, markov_spectrum
 from haarbor.trees import PartitionTree, partition_distance
@@ -27,9 +27,9 @@ class Convergence:
     iterations: IntArray
     """1, 2, ..., shape (n,)."""
     tree_change: Mapping[str, FloatArray]
-    """For each axis the partition distance to the tree before, shape (n,).
+    """For each axis the partition distance between its tree and the one of the iteration before, shape (n,).
 
-    An axis without an initial tree has nothing to differ from at first: its first entry is NaN.
+    The first entry of the axis without an initial tree is NaN.
     """
     coherence: FloatArray
     """l1 norm of the Haar expansion on all trees of the iteration, shape (n,); lower is better."""
@@ -49,8 +49,8 @@ class Organization:
     initial_affinities: Mapping[str, FloatArray]
     """First affinity of every axis but the last."""
     period: int
-    """Iterations after which the trees come back: 1 if they settled, 2 or more if they go round, 0
-    if they had not come back when the last iteration was made."""
+    """Number of iterations after which the trees repeat: 1 if they settled, 2 or more if they cycle, 0 if
+    they had not repeated by the last iteration."""
     n_iterations: int
     """Iterations made; fewer than asked for if the trees settled."""
     settings: QuestionnaireSettings
@@ -62,7 +62,7 @@ class Organization:
 
     @property
     def converged(self) -> bool:
-        """Whether the last iteration gave back the trees it was given."""
+        """Whether the last iteration left the trees unchanged."""
         return self.period == 1
 
     def __repr__(self) -> str:
@@ -113,12 +113,12 @@ class Organization:
         Returns
         -------
         ndarray of float64, shape (n, dimensions)
-            One column fewer than items if there are not more items than `dimensions`.
+            ``n - 1`` columns if there are not more items than `dimensions`.
         """
         return diffusion_map(self.affinities[self._known(axis)], dimensions, time).coordinates
 
     def order(self, axis: str) -> IntArray:
-        """Leaf order of an axis: folders together, neighbouring leaves alike.
+        """Items of an axis in the order of the leaves of its tree: folders together, similar leaves adjacent.
 
         Children of a folder are ordered by their mean of the second eigenvector.
 
@@ -129,28 +129,29 @@ class Organization:
         tree = self.trees[self._known(axis)]
         if tree.n_items == 1:
             return np.zeros(1, dtype=np.int64)
-        # Rounded, so that identical items stand by their numbers and not by the eigensolver's noise.
+        # Rounded, so that identical items are ordered by their numbers and not by rounding errors.
         return tree.leaf_order(np.round(self.spectrum(axis).eigenvectors[:, 1], 10))
 
     def rearranged(self, X: npt.ArrayLike) -> AnyArray:
-        """`X` with every axis in leaf order; any array of the organised shape.
+        """`X` with every axis in leaf order, for any array of the shape that was organised.
 
         Raises
         ------
         ShapeError
-            If the shape is another one.
+            If `X` has another shape.
         """
         # A masked array stays one: its mask is put in order with it.
         array: AnyArray = X if isinstance(X, np.ma.MaskedArray) else plain_array(X)
         if array.shape != self.shape:
             raise ShapeError(
-                f"the tensor must have shape {self.shape}; found {array.shape}. Pass one like that organised."
+                f"the tensor must have shape {self.shape}; found {array.shape}. "
+                "Pass one like the tensor that was organised."
             )
         return array[np.ix_(*(self.order(axis) for axis in self.axes))]
 
     def iteration_trees(self, iteration: int) -> dict[str, PartitionTree]:
         """Trees after an iteration, counted from 1."""
-        number = whole_number("iteration", iteration, 1, self.n_iterations)
+        number = require_whole_number("iteration", iteration, 1, self.n_iterations)
         return {
             axis: trees[number - 1 + len(trees) - self.n_iterations] for axis, trees in self.history.items()
         }
@@ -160,7 +161,7 @@ class Organization:
 
         Parameters
         ----------
-        X : array_like of float, the organised shape
+        X : array_like of float, of the shape that was organised
             The tensor, or another one to be measured on the same trees.
 
         Returns

@@ -52,13 +52,13 @@ def organize(
     Parameters
     ----------
     X : array_like of float, two or more axes
-        float64 is worked on in float64, float16 and float32 in float32. Never changed. Numbers of any
-        size; a numpy masked array is refused, because `mask` is where a mask belongs.
+        float64 is computed in float64, float16 and float32 in float32. It is never changed. Numbers may
+        be of any size. A numpy masked array is refused: pass its mask as `mask`.
     axes : sequence of str, optional
         Axis names, default ("query", "key", "head") or ("query", "key"). The axis named "head", or
         else the last one, has no initial tree: its first tree comes from the others.
     n_iterations : int, default 3
-        The most that are made, up to 10000; the loop ends early when all trees repeat.
+        Largest number of iterations, at most 10000; the loop ends early when the trees no longer change.
     initial : {"cosine", "gaussian"}, default "cosine"
         First affinity of every axis but the last.
     alpha, beta : float or mapping of axis name to float
@@ -73,12 +73,12 @@ def organize(
         Whether the last axis is always compared along the newest trees, or (with three axes or
         more) always along the initial ones, as the program published with arXiv 2506.15541 does.
     engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
-        Who sums the absolute differences.
+        What sums the absolute differences.
     mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
-        True where (query, key) is valid. Nothing but booleans: of zeros and ones it could not be told
-        whether they mean valid entries or, added to scores, masked ones.
+        True where (query, key) is valid. Only booleans are accepted, because ones could mean valid
+        entries or, in masks that are added to scores, masked ones.
     content : {"auto", "logits", "probabilities"}, default "auto"
-        What the tensor holds; decides what masked entries are taken to be, see Notes.
+        What the tensor holds, which decides how masked entries are treated; see Notes.
 
     Returns
     -------
@@ -87,19 +87,20 @@ def organize(
     Raises
     ------
     ShapeError, DataError, SettingError
-        If the tensor, the mask or a setting cannot be used; the message names the place.
+        If the tensor, the mask or a setting cannot be used; the message says which, and where.
 
     Notes
     -----
-    First the trees of all axes but the last from the initial affinity. Then each iteration: the
-    last axis' tree, and the others in order, each from the EMD along the newest trees of all other
-    axes (:func:`haarbor.tree_emd`), turned into an affinity (:func:`haarbor.distance_affinity`)
-    and a tree (:func:`haarbor.build_tree`). The loop is deterministic: the same input gives the
-    same trees for any number of threads. It ends when the trees repeat; sometimes they come back
-    after two or more iterations instead and would go round for ever, which ``org.period`` tells.
+    First the trees of all axes but the last are built from the initial affinity. Then each iteration
+    builds the tree of the last axis, and those of the others in order, each from the EMD along the
+    newest trees of all other axes (:func:`haarbor.tree_emd`), which is turned into an affinity
+    (:func:`haarbor.distance_affinity`) and a tree (:func:`haarbor.build_tree`). The loop is
+    deterministic: the same input gives the same trees for any number of threads. It ends when the trees
+    no longer change. Sometimes they repeat after two or more iterations instead and would cycle for
+    ever; ``org.period`` says so.
 
-    Masked probabilities are 0, which is their value. Masked logits have none: they are set to the
-    mean of the valid entries of their row, and the settings say so.
+    Masked probabilities are 0 and stay so. Masked logits have no meaningful value: they are set to the
+    mean of the valid entries of their row, and the settings of the result say so.
 
     The published settings are those of this signature with ``refine="published"`` for tensors, and
     ``alpha=1, beta=0, n_iterations=10`` for matrices.
@@ -147,7 +148,7 @@ def organize(
 
 
 class _Questionnaire:
-    """The loop, and what it carries from step to step."""
+    """The loop of a questionnaire, and what it keeps from step to step."""
 
     def __init__(self, tensor: FloatArray, settings: QuestionnaireSettings, engine: L1Engine) -> None:
         self.settings = settings
@@ -179,7 +180,7 @@ class _Questionnaire:
         )
 
     def _refine(self, axis: str, trees: dict[str, PartitionTree]) -> None:
-        """Append the tree of `axis` seen along `trees`, the same one again if nothing changed."""
+        """Append the tree of `axis` from distances along `trees`; its last tree if these are unchanged."""
         if self.seen_from.get(axis) == trees:
             self.history[axis].append(self.history[axis][-1])
             return
@@ -219,5 +220,5 @@ class _Questionnaire:
         )
 
     def _state(self) -> tuple[PartitionTree, ...]:
-        # The last axis' tree is made anew from the others, so the others determine what follows.
+        # The tree of the last axis is built from the others, so the others determine all that follows.
         return tuple(self.history[axis][-1] for axis in self.first)

@@ -13,12 +13,12 @@ __all__ = ["ReusedEmd"]
 
 
 class ReusedEmd:
-    """Distances along one axis after another, keeping the parts that later iterations need again.
+    """Distances between the items of one axis after another; parts that are needed again are kept.
 
-    Trees change from one iteration to the next, but their singletons do not. Of the three parts of
-    which the distance is made (:meth:`haarbor.transport.FolderMeans.l1_sums`), ground x ground
-    depends on no tree and is summed once an axis; raised x ground is kept while the trees of the
-    outer axes stay the same.
+    Trees change from one iteration to the next, but their singletons do not. A distance is the sum of
+    three parts (:meth:`haarbor.transport.FolderMeans.l1_sums`). The part ground x ground does not
+    depend on the trees and is summed once per axis; raised x ground is kept as long as the trees of
+    the outer axes stay the same.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a questionnaire was asked to do."""
+"""Settings of a questionnaire."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from haarbor.options import real_number, require_choice, whole_number
+from haarbor.options import require_choice, require_real_number, require_whole_number
 
 __all__ = ["QuestionnaireSettings"]
 
-# Trees settle or go round within some dozens; those that go round would do so to the last.
+# Trees settle or cycle within some dozens of iterations; more would only repeat them.
 _MOST_ITERATIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionnaireSettings:
-    """Settings of one questionnaire, checked; they travel with its result."""
+    """Settings of one questionnaire, checked; its result holds them."""
 
     axes: tuple[str, ...]
     n_iterations: int
@@ -30,7 +30,7 @@ class QuestionnaireSettings:
     engine: str
     precision: Literal["float32", "float64"]
     masked_entries: Literal["unmasked", "zero probabilities", "row mean of valid logits"]
-    """What entries under a closed mask were taken to be."""
+    """How masked entries were treated."""
 
     def __post_init__(self) -> None:
         require_choice("initial", self.initial, ("cosine", "gaussian"))
@@ -38,8 +38,8 @@ class QuestionnaireSettings:
         require_choice("cut", self.cut, ("zero", "balanced"))
         require_choice("refine", self.refine, ("latest", "published"))
         # Plain numbers, so that the settings can be written as JSON.
-        iterations = whole_number("n_iterations", self.n_iterations, 1, _MOST_ITERATIONS)
-        constant = real_number("tree_constant", self.tree_constant, positive=True)
+        iterations = require_whole_number("n_iterations", self.n_iterations, 1, _MOST_ITERATIONS)
+        constant = require_real_number("tree_constant", self.tree_constant, positive=True)
         object.__setattr__(self, "n_iterations", iterations)
         object.__setattr__(self, "tree_constant", constant)
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 
 from haarbor.analysis import asked_part, require_run
-from haarbor.argument_kinds import require_whole_number
 from haarbor.errors import SettingError
+from haarbor.options import require_whole_number
 from haarbor.report._page import page_html
 from haarbor.report._provenance import commands, library_versions
 from haarbor.report._run_payload import run_payload

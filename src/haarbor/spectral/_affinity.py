@@ -1,4 +1,4 @@
-"""Affinities between the slices of a tensor, and from distances."""
+"""Affinities between the slices of a tensor, and affinities made from distances."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from haarbor.engines import ordered_results, thread_count
 from haarbor.errors import AffinityError, AffinityWarning
 from haarbor.memory import require_memory
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.options import shown
+from haarbor.options import found_text
 from haarbor.spectral._markov import require_square, require_symmetric
 from haarbor.spectral._slices import slice_blocks
 
@@ -96,7 +96,7 @@ def cosine_affinity(
 
 
 def _with_ordinary_slices(tensor: FloatArray, position: int) -> FloatArray:
-    """The tensor with every slice of extreme size scaled by itself, which changes no cosine."""
+    """The tensor with each slice of extreme size scaled to an ordinary one, which changes no cosine."""
     others = tuple(place for place in range(tensor.ndim) if place != position)
     exponents = excess_exponents(tensor, others)
     return scaled(tensor, exponents.reshape([-1 if place == position else 1 for place in range(tensor.ndim)]))
@@ -105,7 +105,7 @@ def _with_ordinary_slices(tensor: FloatArray, position: int) -> FloatArray:
 def _products(
     tensor: FloatArray, position: int, has_nan: bool, threads: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Products of every two slices, for i <= j; squares of slice i over the entries present in j."""
+    """Inner products of slices i <= j, and sums of squares of slice i over the entries present in j."""
     from haarbor.engines import add_products
     from haarbor.spectral._presence_kernels import squares_by_presence
 
@@ -120,7 +120,7 @@ def _products(
         overlap = np.zeros((n_slices, n_slices))
         add_products(flat, flat, True, inner)
         # Columns that are present in the same slices can be added before the product: under a
-        # causal mask that leaves one column a key, whatever the number of heads.
+        # causal mask one column per key is left, whatever the number of heads.
         squares, present, alike = squares_by_presence(block)
         if not alike:
             squares, present = np.square(flat), (flat != 0).astype(np.float64)
@@ -138,7 +138,7 @@ def _products(
 def gaussian_affinity(
     X: npt.ArrayLike, axis: int | str = 0, *, axes: Sequence[str] | None = None, threads: int | None = None
 ) -> FloatArray:
-    r"""Gaussian kernel between the slices of a tensor, each with a bandwidth of its own.
+    r"""Gaussian kernel between the slices of a tensor, with one bandwidth per slice.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
 
 
 def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
-    """Affinity of `matrix` times two to the power `exponent`, the matrix itself of ordinary size."""
+    """Affinity of the distances ``matrix * 2**exponent``, where `matrix` itself is of ordinary size."""
     scale = float(np.median(matrix))
     with np.errstate(over="ignore"):
         # A zero median counts as 1 in the units of the distances.
@@ -261,8 +261,8 @@ def _slices_of(
         or not -n_axes <= position < n_axes
     ):
         raise AffinityError(
-            f"axis must be one of {names}; found {shown(axis)}. Pass a name, or a position from {-n_axes} "
-            f"to {n_axes - 1}."
+            f"axis must be one of {names}; found {found_text(axis)}. Pass a name, or a position from "
+            f"{-n_axes} to {n_axes - 1}."
         )
     place = int(position) % n_axes
     array = real_array(X)

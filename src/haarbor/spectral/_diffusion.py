@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import SettingError
-from haarbor.options import real_number, whole_number
+from haarbor.options import require_real_number, require_whole_number
 from haarbor.spectral._markov import checked_affinity, markov_spectrum
 
 __all__ = ["DiffusionMap", "diffusion_map"]
@@ -55,8 +55,8 @@ def diffusion_map(affinity: npt.ArrayLike, dimensions: int = 3, time: float = 1.
     >>> diffusion_map([[1.0, 0.5], [0.5, 1.0]]).coordinates.round(4).tolist()
     [[0.3333], [-0.3333]]
     """
-    n_dimensions = whole_number("dimensions", dimensions, 1)
-    passed = real_number("time", time, least=0)
+    n_dimensions = require_whole_number("dimensions", dimensions, 1)
+    passed = require_real_number("time", time, least=0)
     matrix = checked_affinity(affinity)
     kept = min(n_dimensions, matrix.shape[0] - 1)
     spectrum = markov_spectrum(matrix, kept + 1)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.errors import AffinityError
 from haarbor.memory import require_memory
-from haarbor.options import real_number, whole_number
+from haarbor.options import require_real_number, require_whole_number
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -53,7 +53,7 @@ class MarkovSpectrum:
 
     def diffusion_coordinates(self, time: float = 1.0) -> FloatArray:
         r"""Coordinates :math:`\lambda_j^t \psi_j(i)` for :math:`j \ge 2`, shape (n, k - 1)."""
-        return self.eigenvectors[:, 1:] * self.eigenvalues[1:] ** real_number("time", time, least=0)
+        return self.eigenvectors[:, 1:] * self.eigenvalues[1:] ** require_real_number("time", time, least=0)
 
 
 def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) -> MarkovSpectrum:
@@ -97,7 +97,7 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     n_items = weights.shape[0]
     wanted = min(_N_EIGENPAIRS, n_items)
     if n_eigenpairs is not None:
-        wanted = whole_number("n_eigenpairs", n_eigenpairs, 1, n_items)
+        wanted = require_whole_number("n_eigenpairs", n_eigenpairs, 1, n_items)
     weights = np.where(weights > _SMALLEST_AFFINITY, weights, 0.0)
     if weights.max() > _LARGEST_AFFINITY:
         # The chain does not depend on the scale of the affinity.
@@ -112,7 +112,7 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     scale = np.sqrt(chain.sum(axis=1))
     symmetric = chain / scale[:, None] / scale[None, :]
     first = scale / np.linalg.norm(scale)
-    # Raised from 1 to 2, the first eigenvalue stands apart from all others, repeated ones too.
+    # Raising the first eigenvalue from 1 to 2 keeps it apart from others that are 1 as well.
     symmetric = (symmetric + symmetric.T) / 2 + np.outer(first, first)
     values, vectors = _eigenpairs(symmetric)
     # eigh ascends, and negative eigenvalues count by size.
@@ -133,7 +133,7 @@ def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
         row, column = np.argwhere(~np.isfinite(matrix))[0]
         raise AffinityError(
             f"affinity must be finite; entry ({row}, {column}) is {matrix[row, column]}. "
-            "Drop or mend such items."
+            "Drop such items, or correct them."
         )
     if (matrix < 0).any():
         row, column = np.argwhere(matrix < 0)[0]
@@ -146,7 +146,7 @@ def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
 
 
 def require_own_affinity(matrix: FloatArray) -> None:
-    """Raise unless every item has an affinity to itself: any part of the items is then a chain too."""
+    """Raise unless every item has an affinity to itself, so that any subset of items makes a chain too."""
     alone = np.diagonal(matrix) <= _SMALLEST_AFFINITY
     if alone.any():
         item = int(np.argmax(alone))
@@ -157,11 +157,12 @@ def require_own_affinity(matrix: FloatArray) -> None:
 
 
 def require_square(given: npt.ArrayLike, name: str) -> FloatArray:
-    """`given` as a float64 matrix with as many rows as columns; the values are not looked at."""
+    """`given` as a float64 matrix with as many rows as columns; its values are not checked."""
     array = real_array(given, name)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
         raise AffinityError(
-            f"{name} must be a square matrix; found shape {array.shape}. Pass one row and one column an item."
+            f"{name} must be a square matrix; found shape {array.shape}. "
+            "Pass one row and one column per item."
         )
     require_memory(3 * 8 * array.size, f"{name} of {array.shape[0]} items", "Take fewer items.")
     # What float64 cannot hold becomes infinite, and is refused as that.
@@ -170,7 +171,7 @@ def require_square(given: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def require_symmetric(matrix: FloatArray, name: str, size: float) -> None:
-    """Raise unless a matrix of non-negative numbers is symmetric up to rounding of numbers of a size."""
+    """Raise unless a non-negative matrix is symmetric up to the rounding of numbers as large as `size`."""
     gap = np.abs(matrix - matrix.T)
     if gap.max() > _SYMMETRY_TOL * size:
         row, column = np.unravel_index(int(np.argmax(gap)), gap.shape)
@@ -183,7 +184,7 @@ def require_symmetric(matrix: FloatArray, name: str, size: float) -> None:
 
 @cache
 def _blas() -> ThreadpoolController:
-    # Looking for the libraries takes longer than a small eigenproblem.
+    # Cached, because finding the libraries takes longer than solving a small eigenproblem.
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

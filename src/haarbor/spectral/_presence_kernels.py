@@ -1,4 +1,4 @@
-"""Compiled sums of squares over entries that are present together. Nothing here checks its input."""
+"""Compiled sums of squares over present entries, those that are not zero. Inputs are not checked."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ __all__ = ["squares_by_presence"]
 
 @compiled()
 def squares_by_presence(block):
-    """Sums of squares over the last axis, presence (not zero) there, and whether presence is uniform.
+    """Sums of squares over the last axis, whether entries are present there, and whether all or none are.
 
     `block` is (n_slices, n_steps, n_inner). If the last result is False, presence differs along
     the last axis and the other two are not complete.

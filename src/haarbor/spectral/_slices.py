@@ -1,4 +1,4 @@
-"""Slices of a tensor along one axis, as blocks with one row a slice."""
+"""Slices of a tensor along one axis, in blocks with one row per slice."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def slice_blocks(tensor: FloatArray, axis: int) -> list[Callable[[], FloatArray]
     Returns
     -------
     list of functions without arguments
-        Each returns a new array of shape (n_slices, n_steps, n_inner) in C order. Together the last
-        two axes hold all entries of a slice, each once; the inner one is all axes of the tensor but
-        the first that is not `axis`.
+        Each returns a new array of shape (n_slices, n_steps, n_inner) in C order. Over all blocks the
+        last two axes hold every entry of a slice once: ``n_steps`` runs along the first axis of the
+        tensor other than `axis`, and ``n_inner`` over all further axes.
     """
     rest = np.moveaxis(tensor, axis, 0)
     if rest.ndim == 1:

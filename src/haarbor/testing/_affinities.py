@@ -16,14 +16,14 @@ def affinities(
 ) -> FloatArray:
     """Strategy for affinity matrices.
 
-    Entries are drawn by a seed, so no two tie; the diagonal is 1.
+    Entries are drawn with a random seed, so no two are equal; the diagonal is 1.
 
     Parameters
     ----------
     min_items, max_items : int, default 1 and 16
         Number of items, both ends included.
     max_components : int, default 1
-        Most groups of items that have no affinity to each other.
+        Largest number of groups of items that have no affinity to each other.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Small attention tensors as networks make them."""
+"""Random small attention tensors like those of networks."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def attention_samples(
 ) -> AttentionSample:
     """Strategy for attention tensors.
 
-    Scores are drawn from a normal distribution by a seed, so no two values tie. Under a causal mask
-    the last query sees all keys, as with cached keys, and every query sees the first one.
+    Scores are drawn from a normal distribution with a random seed, so no two values are equal. Under a
+    causal mask the last query sees all keys, as with cached keys, and every query sees the first one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Random partition trees, with everything that makes trees awkward."""
+"""Random partition trees, awkward ones included."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def partition_trees(
     """Strategy for partition trees.
 
     Folders are of unequal size and split into up to three parts at a time or not at all, so
-    only-child chains, repeated levels and early singletons all occur; one item does too.
+    only-child chains, repeated levels, early singletons and trees of one item all occur.
 
     Parameters
     ----------
     min_items, max_items : int, default 1 and 12
         Number of items, both ends included.
     max_inner_levels : int, default 4
-        Most levels between the root and the singletons.
+        Largest number of levels between the root and the singletons.
 
     Returns
     -------

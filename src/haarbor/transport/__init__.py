@@ -1,4 +1,4 @@
-"""Tree EMD: distances between slices along trees on the other axes."""
+"""Tree EMD: earth mover's distances between slices of a tensor along trees on its other axes."""
 
 from haarbor.transport._exponents import exponent_by_axis
 from haarbor.transport._folder_features import OuterPart

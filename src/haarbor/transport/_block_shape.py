@@ -1,10 +1,10 @@
-"""Shape of the blocks of folder means, known to those who cut them and those who fill them."""
+"""Shape of the blocks of folder means, shared by the code that plans them and the kernels that fill them."""
 
 __all__ = ["OUTER_PER_BLOCK", "SECTION_GRAIN"]
 
-# Outer folders in a block: one vector of float64. A constant of the compiled loops, which become
-# single instructions; a block with fewer holds zeros in their place.
+# Outer folders per block: as many float64 as a vector register holds. It is a constant of the compiled
+# loops, which become single instructions; a block with fewer folders is filled up with zeros.
 OUTER_PER_BLOCK = 8
 
-# Sections end on multiples of this many columns, so that the sums run in whole vectors.
+# Sections end at multiples of this many columns, so that sums run over whole vector registers.
 SECTION_GRAIN = 16

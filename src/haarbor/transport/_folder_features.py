@@ -1,9 +1,11 @@
-"""Which folders make the features of a distance: sums over outer axes, groups along one axis.
+"""Folders that make the features of a distance: products over the outer axes, folders of one axis.
 
-The folders of a tree split in two parts. The *ground* part is the singletons with the weight they
-have at the last level, the same for all of them and the same set in every tree. The *raised* part
-is all larger folders, and the singletons that stood alone on higher levels too, with the weight
-those levels add. Distances add over the parts, and those of the ground part never change.
+The distance between two slices is a weighted sum over the folders of the other axes. The folders of a
+tree are divided into two parts. The *ground* part is the singletons with the weight they have at the
+last level, which is the same for all of them; every tree on these items has the same ground part. The
+*raised* part is all larger folders, and those singletons that already stand alone on higher levels,
+with the weight that these levels add. The distance is the sum over both parts, and only the raised
+part changes when the tree does.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class OuterFolders:
     begins: IntArray
     """Folder ``g`` sums the matrices at ``offsets[begins[g]:begins[g + 1]]``."""
     scale: FloatArray
-    """Weight over size: what turns a folder's sum into its weighted mean."""
+    """Weight divided by size, which turns the sum over a folder into its weighted mean."""
 
     @property
     def n_folders(self) -> int:
@@ -47,9 +49,9 @@ class RaisedFolders:
     child_begins: IntArray
     """Folder ``g`` has the children at ``child_begins[g]:child_begins[g + 1]``."""
     scale: FloatArray
-    """Weight over size."""
+    """Weight divided by size."""
     column: IntArray
-    """Where each folder stands among the columns."""
+    """Column of each folder."""
 
     @property
     def n_folders(self) -> int:
@@ -75,7 +77,7 @@ def outer_folders(
     trees, strides, exponents : sequences of equal length
         For each outer axis its tree, its stride in the flat tensor, and (alpha, beta).
     part : {"ground", "raised"}
-        The products of singletons, with weight 1; or the rest, with the weight that is left.
+        Products of singletons, with weight 1; or all others, with the weight that the ground part leaves.
 
     Returns
     -------
@@ -117,8 +119,8 @@ def raised_folders(
     alpha, beta : float
         Exponents of the weights.
     present : ndarray of bool, shape (n_rows, n), optional
-        Entries that can be non-zero. Folders are put in order of how many rows they can be
-        non-zero in, which gathers the zeros of a row at the end.
+        Entries that can be non-zero. Folders that can be non-zero in many rows come first, so that
+        the zeros of a row are gathered at its end.
 
     Returns
     -------

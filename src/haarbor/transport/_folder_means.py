@@ -1,4 +1,4 @@
-"""A tensor laid out so that folder means along any axes stream from it block by block."""
+"""Weighted folder means of a tensor along any of its axes, computed block by block."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from haarbor.trees import LARGEST_LOG_WEIGHT, PartitionTree
 
 __all__ = ["FolderMeans", "MeansBlock", "require_distances_fit", "require_sums_fit"]
 
-# Sums over raised outer folders are kept for the next axis up to this size.
+# Sums over raised outer folders are kept for the next axis if they take no more than this.
 _KEPT_BYTES = 64 << 20
 
 Exponents = Mapping[str, tuple[float, float]]
@@ -35,7 +35,7 @@ Exponents = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
-    """How the matrix under one product of outer folders lies in the flat tensor."""
+    """Where the matrix of one product of outer folders is found in the flat tensor."""
 
     outer_axes: tuple[str, ...]
     outer_strides: tuple[int, ...]
@@ -48,16 +48,16 @@ class _Layout:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MeansBlock:
-    """Weighted means over a run of outer folders; the array exists only while it is used."""
+    """Weighted means over consecutive outer folders; the array exists only while it is used."""
 
     flat: FloatArray
     layout: _Layout
     outer: OuterFolders
     raised: RaisedFolders
     raised_scale: float
-    """Factor on the raised section alone."""
+    """Factor that multiplies the raised section only."""
     ground_target: int | None
-    """Matrix to which the single features add, with weight 1; None to leave them out."""
+    """Matrix to which the single items of the feature axis add, with weight 1; None leaves them out."""
     raised_target: int
     """Matrix to which the raised folders of the feature axis add."""
     first: int
@@ -103,12 +103,12 @@ class MeansBlock:
 
 
 class FolderMeans:
-    """Streams of weighted folder means of one tensor.
+    """Weighted folder means of one tensor, and the distances summed over them.
 
     Parameters
     ----------
     tensor : ndarray of float32 or float64, at least two axes
-        Finite and of ordinary size. Copied once, unless its last axis is stored slowest already.
+        Finite and of ordinary size. Copied once, unless the last axis already comes first in memory.
     axes : sequence of str
         Its axis names.
     """
@@ -147,14 +147,14 @@ class FolderMeans:
         exponents : mapping of axis name to (alpha, beta)
         engine : L1Engine
         ground_parts : sequence of {"ground", "raised"}
-            For which outer folders the single items of the feature axis are summed over; the
-            others are left at zero.
+            For which parts of the outer folders the single items of the feature axis are summed; the
+            sums of the others stay zero.
 
         Returns
         -------
         ndarray of float64, shape (3, n, n)
-            Over ground x ground, weight 1; raised x ground (outer x feature), the weight of the
-            outer folder; and everything x raised, all weights.
+            In terms of outer folders x folders of the feature axis: ground x ground with weight 1;
+            raised x ground with the weight of the outer folder; all x raised with both weights.
         """
         layout = self._layout(axis)
         feature_axis = layout.feature_axis
@@ -187,10 +187,10 @@ class FolderMeans:
     def _summed(
         self, flat: FloatArray, outer: OuterFolders, layout: _Layout, trees: Sequence[PartitionTree]
     ) -> tuple[FloatArray, OuterFolders]:
-        """The outer folders with their sums formed, where another axis needs the same ones next.
+        """The outer folders with their sums already computed, if another axis needs the same sums.
 
-        Queries and keys are both compared over folders of heads: those folders' matrices are summed
-        once for the two of them, and once for all iterations that do not change the head tree.
+        Queries and keys are both compared over folders of heads. The matrices of such a folder are
+        summed once for both, and again only when the head tree changes.
         """
         n_values = layout.n_rows * layout.n_columns
         shared = layout.row_stride == layout.n_columns and len(layout.outer_axes) > 0
@@ -252,20 +252,22 @@ class FolderMeans:
 
 
 def _ground_weight(axes: Sequence[str], trees: Mapping[str, PartitionTree], exponents: Exponents) -> float:
+    """Weight of a product of singletons, one per axis, at the last levels of their trees."""
     return float(np.prod([ground_weight(trees[axis], *exponents[axis]) for axis in axes]))
 
 
 def require_sums_fit(axes: Sequence[str], shape: Sequence[int]) -> None:
-    """Raise if what is summed for all axes of a tensor cannot fit into memory, whatever its trees."""
+    """Raise if the distances along the axes of a tensor cannot fit into memory, whatever its trees are."""
     for axis, n_items in zip(axes, shape, strict=False):
         require_distances_fit(axis, n_items)
-    # A tree has one folder more than items at least, and two axes are not multiplied out.
+    # A tree of several items has at least one folder more than items. Products are formed over all axes
+    # but two: the one compared and the feature axis.
     folders = [n_items + 1 if n_items > 1 else 1 for n_items in sorted(shape)[:-2]]
     _require_fewer_products(math.prod(folders), 0, axes[:-2])
 
 
 def require_distances_fit(axis: str, n_items: int) -> None:
-    """Raise if matrices of the distances between all items of an axis do not fit into memory."""
+    """Raise if the matrices of distances between the items of an axis do not fit into memory."""
     require_memory(
         5 * 8 * n_items**2,
         f"the distances between {n_items} items of axis {axis!r}",
@@ -274,7 +276,7 @@ def require_distances_fit(axis: str, n_items: int) -> None:
 
 
 def _require_few_products(axes: Sequence[str], trees: Mapping[str, PartitionTree]) -> None:
-    """Raise if the products of the folders of `axes`, written out as offsets, do not fit into memory."""
+    """Raise if the list of the products of the folders of `axes` does not fit into memory."""
     products = math.prod(trees[axis].pruned.n_folders for axis in axes)
     offsets = math.prod(int(trees[axis].pruned.sizes.sum()) for axis in axes)
     _require_fewer_products(products, offsets, axes)
@@ -300,7 +302,7 @@ def _require_moderate_weights(trees: Mapping[str, PartitionTree], exponents: Exp
 
 
 def _padded(n_features: int) -> int:
-    """Columns of a section with so many features, each once for every outer folder of a block."""
+    """Columns of a section: every feature once per outer folder of a block, rounded up to the grain."""
     return -(-n_features * OUTER_PER_BLOCK // SECTION_GRAIN) * SECTION_GRAIN
 
 

@@ -1,10 +1,9 @@
-"""Compiled folder means of a tensor. Nothing here checks its input.
+"""Compiled folder means of a tensor. Inputs are not checked.
 
-The tensor is one flat array. Under every product of outer folders lies a matrix with items along
-one axis and features along the other. A block holds several outer folders; its columns run over
-the features and, fastest, over the outer folders of the block. So neighbouring columns are zero
-in the same rows (a query sees no later key, whatever the head), and folders along the feature axis
-are sums of short contiguous runs.
+The tensor is one flat array. Every product of outer folders has a matrix with items along one axis and
+features along the other. A block holds several outer folders; its columns run over the features and,
+fastest, over the outer folders of the block. So neighbouring columns are zero in the same rows (a query
+sees no later key, whatever the head), and folders of the feature axis are sums of short contiguous runs.
 """
 
 import numpy as np
@@ -17,7 +16,7 @@ __all__ = ["fill_means", "fill_means_transposed", "last_axis_first", "presence",
 
 @compiled()
 def _emit(work, n_features, children, child_begins, group_scale, group_column, second, target):
-    """Write one item's row: the features from column 0 if `second` leaves room, groups from there.
+    """Write the row of one item: groups from column `second`, and features from column 0 if `second` > 0.
 
     `work` is (n_features + n_groups, OUTER_PER_BLOCK) with the features filled in. A child below
     n_features is a feature, any other an earlier group.
@@ -125,7 +124,7 @@ def fill_means_transposed(
     flat, offsets, offset_begins, outer_scale, first, last, feature_stride, n_features,
     children, child_begins, group_scale, group_column, second, out,
 ):  # fmt: skip
-    """The same where the items of a feature are contiguous: worked in stripes of items."""
+    """Like `fill_means` for tensors in which the items of a feature are contiguous; in stripes of items."""
     begins, ends, scale = _block_runs(offset_begins, outer_scale, first, last, flat.dtype)
     n_items = out.shape[0]
     stripe = 128
@@ -176,9 +175,9 @@ def sum_runs(flat, offsets, offset_begins, first, last, out):
 
 @compiled()
 def last_axis_first(source, target, first, last):
-    """target[h, i] = source[i, h] for i in `first` to `last`, each a run of its own along an axis.
+    """target[h, i, k] = source[i, k, h] for i from `first` to `last`.
 
-    source is (n, m, n_last) and target (n_last, n, m); squares of 16 keep both sides in cache.
+    `source` has shape (n, m, n_last), `target` (n_last, n, m); squares of 16 keep both sides in cache.
     """
     n_middle, n_last = source.shape[1], source.shape[2]
     for i in range(first, last):

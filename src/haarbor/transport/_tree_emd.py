@@ -11,7 +11,6 @@ from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines import L1Engine, engine_named
 from haarbor.errors import TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.options import shown
 from haarbor.transport._exponents import exponent_by_axis
 from haarbor.transport._folder_means import FolderMeans, require_distances_fit
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
@@ -35,8 +34,9 @@ def tree_emd(
 
     Parameters
     ----------
-    X : array_like of float, any number of axes from two
-        float64 is summed in float64; float16 and float32 in float32, block by block into float64.
+    X : array_like of float, two or more axes
+        float64 is summed in float64. float16 and float32 are summed in float32 within a block, and the
+        blocks are added in float64.
     trees : mapping of axis name to PartitionTree
         One for every axis but one.
     axes : sequence of str, optional
@@ -44,7 +44,7 @@ def tree_emd(
     alpha, beta : float or mapping of axis name to float
         Exponents of the folder weights below.
     engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
-        Who sums.
+        What sums the absolute differences.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def tree_emd(
     TreeError
         If not exactly one axis is without a tree, or a tree has another number of items.
     SettingError
-        If an exponent is no finite number, or makes the weights overflow.
+        If an exponent is not a finite number, or makes the weights overflow.
 
     Notes
     -----
@@ -67,7 +67,7 @@ def tree_emd(
     .. math:: d(a, b) = \sum_F |m_F(a) - m_F(b)| \prod_j (|F_j|/n_j)^{\beta_j} \, 2^{-\alpha_j \ell(F_j)}.
 
     Half of :math:`n^2 \prod_j |T_j|` absolute differences, :math:`|T_j|` the number of distinct
-    folders; the means are formed and forgotten block by block.
+    folders; only the means of a few blocks are in memory at a time.
 
     Examples
     --------
@@ -77,14 +77,8 @@ def tree_emd(
     [0.0, 0.5, 1.0]
     """
     names = axis_names(axes, n_axes_of(X))
-    trees = trees_by_axis(trees)
+    trees = trees_by_axis(trees, names)
     without = [axis for axis in names if axis not in trees]
-    unknown = [axis for axis in trees if axis not in names]
-    if unknown:
-        raise TreeError(
-            f"trees must be on the axes {names}; found one on {shown(unknown[0])}. Leave it out, or name the "
-            "axes with axes=(...)."
-        )
     if len(without) != 1 or len(names) < 2:
         raise TreeError(
             f"exactly one of the axes {names} must be without a tree; found {len(without)} without. "
@@ -106,7 +100,7 @@ def tree_emd(
 
 
 def _without(value: float | Mapping[str, float], axis: str) -> float | Mapping[str, float]:
-    # The settings of a whole questionnaire name every axis; the compared one needs none here.
+    # The settings of a questionnaire have a number for every axis; the compared axis needs none here.
     if isinstance(value, Mapping):
         return {name: number for name, number in value.items() if name != axis}
     return value

@@ -1,6 +1,6 @@
-"""Partition trees: the structure, its two builders, and distances between trees."""
+"""Partition trees: the structure, its two builders, control trees, and distances between trees."""
 
-from haarbor.trees._axis_trees import require_tree, require_trees_fit, trees_by_axis
+from haarbor.trees._axis_trees import require_tree, require_trees_fit, row_and_column_trees, trees_by_axis
 from haarbor.trees._binary import binary_tree
 from haarbor.trees._build import build_tree
 from haarbor.trees._control_trees import halved_tree, random_tree_like
@@ -22,6 +22,7 @@ __all__ = [
     "random_tree_like",
     "require_tree",
     "require_trees_fit",
+    "row_and_column_trees",
     "shared_folders",
     "tree_distances",
     "trees_by_axis",

@@ -34,7 +34,7 @@ def binary_tree(affinity: npt.ArrayLike, *, cut: Literal["zero", "balanced"] = "
 
     Notes
     -----
-    One eigenproblem a folder: :math:`O(n^3)` in all for cuts that are not too lopsided.
+    One eigenproblem per folder: :math:`O(n^3)` in all unless the cuts are very uneven.
 
     Examples
     --------

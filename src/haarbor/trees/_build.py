@@ -1,4 +1,4 @@
-"""One door to the tree builders."""
+"""The tree builders under one function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from haarbor.options import real_number, require_choice
+from haarbor.options import require_choice, require_real_number
 from haarbor.spectral import markov_spectrum
 from haarbor.trees._binary import binary_tree
 from haarbor.trees._flexible import flexible_tree
@@ -46,7 +46,7 @@ def build_tree(
     """
     require_choice("tree", tree, ("flexible", "binary"))
     require_choice("cut", cut, ("zero", "balanced"))
-    constant = real_number("the tree constant", tree_constant, positive=True)
+    constant = require_real_number("the tree constant", tree_constant, positive=True)
     if tree == "flexible":
         return flexible_tree(markov_spectrum(affinity), constant)
     return binary_tree(affinity, cut=cut)

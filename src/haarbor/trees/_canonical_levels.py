@@ -1,4 +1,4 @@
-"""Levels of a partition tree, checked and numbered in one way."""
+"""Levels of a partition tree, checked, with folders numbered in one standard way."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,17 +9,17 @@ from haarbor.memory import require_memory
 
 __all__ = ["canonical_levels"]
 
-# Levels may repeat, a folder being carried down; but not without end.
+# Levels may repeat, but a number of repetitions without limit would fill the memory.
 _MOST_REPEATED = 10_000
 
 
 def canonical_levels(levels: npt.ArrayLike) -> IntArray:
-    """Partitions of a tree with the folders of every level numbered by their smallest item.
+    """Partitions of a tree, with the folders of every level numbered in the order of their smallest items.
 
     Parameters
     ----------
     levels : array_like of int, shape (n_levels, n)
-        Any whole numbers, the same for the items of a folder.
+        Any whole numbers; items with the same number on a level share a folder.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def canonical_levels(levels: npt.ArrayLike) -> IntArray:
     if raw.ndim != 2 or 0 in raw.shape:
         raise TreeError(
             f"levels must have shape (n_levels, n_items), neither zero; found shape {raw.shape}. "
-            "Pass one row a level, one column an item."
+            "Pass one row per level and one column per item."
         )
     if raw.dtype.kind not in "iu":
         raise TreeError(

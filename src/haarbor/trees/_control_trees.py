@@ -1,4 +1,4 @@
-"""Trees that know nothing of the data, to compare the ones found with."""
+"""Trees that do not depend on the data, with which the trees found from data are compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["halved_tree", "random_tree_like"]
 def halved_tree(n_items: int) -> PartitionTree:
     """Tree on the items in their own order, every folder cut into halves.
 
-    What one has without organising: neighbours in the text, or in the list of heads, are together.
+    This is the tree of the order as given: neighbours in the text, or in the list of heads, are together.
 
     Parameters
     ----------
@@ -40,15 +40,15 @@ def halved_tree(n_items: int) -> PartitionTree:
         )
     item = np.arange(n_items)
     depth = int(n_items - 1).bit_length()
-    # Half of floor(2 x) is floor(x): every level splits the one above.
+    # floor(floor(2 x) / 2) is floor(x), so every level refines the one above.
     return PartitionTree(np.stack([(item << level) // n_items for level in range(depth + 1)]))
 
 
 def random_tree_like(tree: PartitionTree, rng: np.random.Generator) -> PartitionTree:
     """Random tree with as many levels as `tree`, and on each of them as many folders.
 
-    The sizes of the folders are left to chance: from the leaves up, the folders of each level
-    are thrown into as many folders as the level above has, none of them left empty.
+    The sizes of the folders are random: from the leaves up, the folders of each level are assigned at
+    random to as many folders as the level above has, none of which stays empty.
 
     Parameters
     ----------

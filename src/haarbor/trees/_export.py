@@ -1,4 +1,4 @@
-"""Trees for other programs and for the eye: Newick, JSON, networkx, text."""
+"""Trees in the formats of other programs, Newick, JSON and networkx, and drawn as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from haarbor.array_types import AnyArray, plain_array
 from haarbor.errors import ShapeError, TreeError
-from haarbor.options import is_row, shown, whole_number
+from haarbor.options import found_text, is_row, require_whole_number
 from haarbor.printable import printable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def json_text(tree: PartitionTree) -> str:
 
 
 def levels_from_json(text: str) -> AnyArray:
-    """Levels in the text :func:`json_text` wrote."""
+    """Levels of a tree from the text that :func:`json_text` wrote."""
     if not isinstance(text, str):
         raise TreeError(
             f"the text must be JSON written by to_json; found {type(text).__name__}. "
@@ -44,7 +44,7 @@ def levels_from_json(text: str) -> AnyArray:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        # Not only what JSON calls an error: numbers of thousands of digits, lists in lists without end.
+        # Also raised by numbers with thousands of digits and by lists that are nested very deeply.
         raise TreeError(
             f"the text must be JSON written by to_json; {error}. Write the tree to a file again."
         ) from None
@@ -52,7 +52,7 @@ def levels_from_json(text: str) -> AnyArray:
         raise TreeError(f'the JSON must hold "format": "{_FORMAT}". Write it with to_json.')
     if found.get("version") != _VERSION:
         raise TreeError(
-            f"the tree must be of version {_VERSION}; found {shown(found.get('version'))}. "
+            f"the tree must be of version {_VERSION}; found {found_text(found.get('version'))}. "
             "Read it with the Haarbor that wrote it."
         )
     try:
@@ -62,7 +62,7 @@ def levels_from_json(text: str) -> AnyArray:
 
 
 def newick(tree: PartitionTree, labels: Sequence[str] | None = None) -> str:
-    """Newick text of a tree, branch lengths counted in levels.
+    """Newick text of a tree, with branch lengths counted in levels.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def text_drawing(tree: PartitionTree, labels: Sequence[str] | None = None, *, ma
     └─ c
     """
     pruned = tree.pruned
-    most_lines = whole_number("max_lines", max_lines, 1)
+    most_lines = require_whole_number("max_lines", max_lines, 1)
     names = [printable(label) for label in _checked_labels(tree, labels)]
     lines: list[str] = []
     stack = [(0, "", "")]
@@ -156,9 +156,9 @@ def _checked_labels(tree: PartitionTree, labels: Sequence[str] | None) -> Sequen
         return [str(item) for item in range(tree.n_items)]
     texts = list(labels) if is_row(labels) else []
     if len(texts) != tree.n_items or not all(isinstance(text, str) for text in texts):
-        found = f"{len(texts)} of them" if texts else shown(labels)
+        found = f"{len(texts)} of them" if texts else found_text(labels)
         raise TreeError(
-            f"labels must hold one text an item, {tree.n_items}; found {found}. Pass a list of texts, "
+            f"labels must hold one text per item, {tree.n_items}; found {found}. Pass a list of texts, "
             "in the order of the items."
         )
     return texts

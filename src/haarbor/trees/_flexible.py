@@ -1,4 +1,4 @@
-"""Flexible tree: folders join from the leaves up, at diffusion times that double."""
+"""Flexible tree: folders join from the leaves up, and the diffusion time doubles from level to level."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
-from haarbor.options import real_number
+from haarbor.options import require_real_number
 from haarbor.spectral import MarkovSpectrum
 from haarbor.trees._partition_tree import PartitionTree
 
 __all__ = ["flexible_tree"]
 
-# Rounding in the eigenvectors leaves identical items this far apart at most, on a scale on which
+# Rounding in the eigenvectors puts identical items at most this far apart, on a scale on which
 # the constant eigenvector is 1.
 _IDENTICAL = 1e-12
-# What has not become one by then is in components, and stays as it is.
+# Folders that are still apart by then belong to different components: more time changes nothing.
 _LONGEST_TIME = 2.0**1000
 
 
@@ -30,7 +30,7 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
     spectrum : MarkovSpectrum
         Eigenpairs of ``n`` items.
     constant : float, default 1
-        The :math:`c` below; the larger, the harder it is for a folder to gather many others.
+        The :math:`c` below; the larger it is, the harder it is for a cluster to grow.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
     single folder joins a cluster of :math:`s` only if nearer than :math:`p \, 2^{1-s}`; the round ends
     at distance :math:`m`. Identical items have distance zero and would drag the median to zero, so
     they become folders of their own, one level above the singletons, before the first round.
-    Ties go to the first index. Cost :math:`O(n^2)` a level beyond the spectrum.
+    Ties go to the first index. Cost :math:`O(n^2)` per level once the spectrum is known.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
             f"spectrum must be a MarkovSpectrum; found {type(spectrum).__name__}. "
             "Pass markov_spectrum(affinity), or the affinity to build_tree."
         )
-    eagerness = real_number("the tree constant", constant, positive=True)
+    eagerness = require_real_number("the tree constant", constant, positive=True)
     from haarbor.trees._joining_kernels import folder_distances, greedy_joins
 
     n_items = spectrum.n_items
@@ -75,7 +75,7 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
         between = folder_distances(spectrum.diffusion_coordinates(time), folder, folder.max() + 1)
         identical = _identical_groups(between, _IDENTICAL if time == 1.0 else 0.0)
         if identical.max() + 1 < between.shape[0]:
-            # No diffusion separates these: the step costs no time.
+            # Diffusion cannot tell these apart, so the time is not doubled for this step.
             folder = identical[folder]
             partitions.append(folder)
             continue
@@ -101,7 +101,7 @@ def _identical_groups(between: FloatArray, tolerance: float) -> IntArray:
 
 
 def _median_with_infinities(between: FloatArray) -> float:
-    # np.median would warn about infinities; the mean of the two middle entries is meant.
+    # np.median warns about infinities; this is the mean of the two middle entries without a warning.
     middle = between.size // 2
     flat = np.partition(between, [middle - 1, middle], axis=None)
     return float(flat[middle]) if flat.size % 2 else float((flat[middle - 1] + flat[middle]) / 2)

@@ -1,4 +1,4 @@
-"""Compiled steps of the flexible tree. Nothing here checks its input."""
+"""Compiled steps of the flexible tree. Inputs are not checked."""
 
 import numpy as np
 
@@ -36,9 +36,10 @@ def folder_distances(coordinates, folder, n_folders):
 def greedy_joins(distances, threshold, penalty):
     """Cluster of each folder after one round of joins.
 
-    `distances` is (m, m) with infinity on the diagonal and is used up. A row proposes its nearest
-    folder, nearest proposals first; a folder that has joined no longer proposes but can be
-    proposed to, and large clusters must be much nearer than `penalty` to grow.
+    `distances` has shape (m, m) and infinity on the diagonal; it is overwritten. Every folder proposes
+    to join its nearest folder, and the nearest proposals are considered first. A folder that has joined
+    makes no more proposals, but others can still propose to it. The larger a cluster is, the nearer
+    than `penalty` a folder must be to join it.
     """
     m = distances.shape[0]
     cluster = np.arange(m)

@@ -1,4 +1,4 @@
-"""Levels of a dendrogram: what scipy's linkage matrix says, as nested partitions."""
+"""Levels of a dendrogram: a linkage matrix of scipy as nested partitions."""
 
 import numpy as np
 import numpy.typing as npt

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, IntArray, frozen, plain_array, real_array
 from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.errors import DataError, TreeError
-from haarbor.options import shown
+from haarbor.options import found_text
 from haarbor.trees._canonical_levels import canonical_levels
 from haarbor.trees._pruned_tree import PrunedTree, folder_weights, pruned_tree
 
@@ -191,12 +191,12 @@ class PartitionTree:
         return np.flatnonzero(self._levels[level] == folder - self._offsets[level])
 
     def level_of(self, folder: int) -> int:
-        """Level a folder stands on; the root's is 0."""
+        """Level of a folder; that of the root is 0."""
         self._require_folder(folder)
         return int(np.searchsorted(self._offsets, folder, side="right")) - 1
 
     def folders(self, level: int) -> tuple[IntArray, ...]:
-        """Partition at a level: one array of items a folder; negative levels count from the leaves.
+        """Partition at a level: one array of items per folder; negative levels count from the leaves.
 
         Examples
         --------
@@ -205,7 +205,7 @@ class PartitionTree:
         """
         if not _is_whole(level) or not -self.n_levels <= level < self.n_levels:
             raise TreeError(
-                f"level must lie in 0..{self.n_levels - 1}; found {shown(level)}. The tree has "
+                f"level must lie in 0..{self.n_levels - 1}; found {found_text(level)}. The tree has "
                 f"{self.n_levels} levels."
             )
         row = self._levels[level]
@@ -230,8 +230,8 @@ class PartitionTree:
         Parameters
         ----------
         scores : array_like of float, shape (n_items,), optional
-            Children of every folder are ordered by their mean score, so that neighbouring leaves
-            are alike across folder borders too; without it, by smallest item.
+            Children of every folder are ordered by their mean score, so that neighbouring leaves of
+            different folders are alike too; without scores they are ordered by their smallest item.
 
         Returns
         -------
@@ -250,10 +250,10 @@ class PartitionTree:
         given = real_array(scores, "scores")
         if given.shape != (n_items,):
             raise TreeError(
-                f"scores must hold one value an item, shape ({n_items},); found {given.shape}. "
+                f"scores must hold one value per item, shape ({n_items},); found {given.shape}. "
                 "Pass them in the order of the items."
             )
-        # What float64 cannot hold becomes infinite, and is refused as that.
+        # Numbers beyond float64 become infinite here, and are refused below.
         with np.errstate(over="ignore"):
             values: FloatArray = given.astype(np.float64)
         if not np.isfinite(values).all():
@@ -308,7 +308,7 @@ class PartitionTree:
         return f"PartitionTree({self.n_items} items, {self.n_levels} levels, {self.n_folders} folders)"
 
     def render(self, labels: Sequence[str] | None = None, *, max_lines: int = 200) -> str:
-        """Drawing in text, one line a folder; see :func:`haarbor.trees._export.text_drawing`."""
+        """Drawing in text, one line per folder; see :func:`haarbor.trees._export.text_drawing`."""
         from haarbor.trees._export import text_drawing
 
         return text_drawing(self, labels, max_lines=max_lines)
@@ -334,7 +334,7 @@ class PartitionTree:
     def _require_folder(self, folder: int) -> None:
         if not _is_whole(folder) or not 0 <= folder < self.n_folders:
             raise TreeError(
-                f"folder must lie in 0..{self.n_folders - 1}; found {shown(folder)}. "
+                f"folder must lie in 0..{self.n_folders - 1}; found {found_text(folder)}. "
                 f"The tree has {self.n_folders} folders."
             )
 

@@ -1,4 +1,4 @@
-"""The tree without only-child chains: every set of items once, with the weights of its copies added."""
+"""A tree without only-child chains: every set of items once, with the weights of its copies added."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray, frozen
 from haarbor.errors import SettingError
-from haarbor.options import real_number
+from haarbor.options import require_real_number
 
 __all__ = ["LARGEST_EXPONENT", "LARGEST_LOG_WEIGHT", "PrunedTree", "folder_weights", "pruned_tree"]
 
-# Beyond this a weight of one level below the root is zero or infinite anyway.
+# With larger exponents the weights one level below the root are zero or infinite anyway.
 LARGEST_EXPONENT = 1000
-# Weighted sums of float32 data of ordinary size stay within float32 up to weights of two to this.
+# Weighted sums of float32 data of ordinary size stay within float32 for weights up to 2**60.
 LARGEST_LOG_WEIGHT = 60
 
 
@@ -23,7 +23,7 @@ LARGEST_LOG_WEIGHT = 60
 class PrunedTree:
     """Folders of a partition tree with only-child chains merged.
 
-    Folders stand from the root down (by first level, then smallest item), so a parent comes
+    Folders are numbered from the root down, by first level and then by smallest item, so a parent comes
     before its children. Every folder of several items has at least two children.
     """
 
@@ -64,7 +64,7 @@ class PrunedTree:
         return self.member_order[begin : begin + self.sizes[folder]]
 
     def weights(self, alpha: float = 0.0, beta: float = 1.0) -> FloatArray:
-        r"""Weight of each folder, its carried-down copies added, shape (n_folders,).
+        r"""Weight of each folder, with those of its carried-down copies added, shape (n_folders,).
 
         .. math:: w(F) = (|F|/n)^\beta \sum_{\ell \ge \text{first}}^{\text{last}} 2^{-\alpha \ell}
 
@@ -77,7 +77,7 @@ class PrunedTree:
         return self._weights_up_to(self.last_level, alpha, beta)
 
     def raised_weights(self, alpha: float = 0.0, beta: float = 1.0) -> FloatArray:
-        """The same without what singletons weigh on the last level, shape (n_folders,).
+        """Weights without the share that singletons have from the last level, shape (n_folders,).
 
         Examples
         --------
@@ -92,7 +92,7 @@ class PrunedTree:
         n_levels = int(self.last_level.max()) + 1
         decay = folder_weights(np.ones(n_levels), np.arange(n_levels), alpha, 0.0)
         chain = np.where(last_level >= self.first_level, decay[self.first_level], 0.0)
-        # Sums of their own, few as they are: differences of running sums would lose the small ones.
+        # Summed one by one: differences of running sums would lose the digits of small weights.
         for folder in np.flatnonzero(last_level > self.first_level):
             chain[folder] = decay[self.first_level[folder] : last_level[folder] + 1].sum()
         return folder_weights(self.sizes / self.n_items, np.zeros(1, dtype=np.int64), 0.0, beta) * chain
@@ -111,8 +111,8 @@ def folder_weights(share: FloatArray, level: IntArray, alpha: float, beta: float
     >>> folder_weights(np.array([1.0, 0.5]), np.array([0, 1]), 1.0, 1.0).tolist()
     [1.0, 0.25]
     """
-    decay = real_number("alpha", alpha, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
-    power = real_number("beta", beta, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
+    decay = require_real_number("alpha", alpha, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
+    power = require_real_number("beta", beta, least=-LARGEST_EXPONENT, most=LARGEST_EXPONENT)
     with np.errstate(over="ignore"):
         size_part: FloatArray = share**power
         weights: FloatArray = size_part * 2.0 ** (-decay * level)

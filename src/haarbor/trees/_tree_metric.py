@@ -16,7 +16,7 @@ __all__ = ["partition_distance", "shared_folders", "tree_distances"]
 def tree_distances(tree: PartitionTree) -> FloatArray:
     r"""Tree distance between all pairs of items.
 
-    Two items are as far apart as the smallest folder that holds both is large.
+    The distance of two items is the relative size of the smallest folder that holds both.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def tree_distances(tree: PartitionTree) -> FloatArray:
 
     Notes
     -----
-    An ultrametric. :math:`O(n^2 \cdot \text{n\_levels})`.
+    This is an ultrametric. Cost :math:`O(n^2 \cdot \text{n\_levels})`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def partition_distance(first: PartitionTree, second: PartitionTree) -> float:
 
 
 def shared_folders(first: PartitionTree, second: PartitionTree) -> float:
-    """Share of distinct folders two trees have in common (Jaccard), root and singletons left out.
+    """Share of the distinct folders that two trees have in common (Jaccard), without root and singletons.
 
     Returns
     -------
@@ -118,6 +118,6 @@ def _inner_folders(tree: PartitionTree) -> set[bytes]:
 def _require_same_items(first: PartitionTree, second: PartitionTree) -> None:
     if require_tree(first).n_items != require_tree(second).n_items:
         raise TreeError(
-            "two trees are compared on the same items; found trees on "
+            "two trees to compare must be on the same items; found trees on "
             f"{first.n_items} and {second.n_items} items. Pass trees of one axis."
         )

@@ -1,4 +1,4 @@
-"""How fast mixed Haar coefficients fall with the size of folders: robust slopes on a log scale."""
+"""How fast mixed Haar coefficients fall with folder size: robust slopes on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["CoefficientDecay", "HuberFit", "coefficient_decay", "huber_fit", "hu
 _TUNING = 1.345
 """Huber's constant: residuals beyond this many standard deviations count by their sign."""
 _SCALE_TOL = 1e-4
-"""Relative change from which the scale of the residuals, their median size, is kept."""
+"""Relative change of the scale of the residuals (their median size) below which it is kept fixed."""
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CoefficientDecay:
-    r"""Mixed coefficients on a log scale against folder sizes, both functions other than the constant.
+    r"""Mixed Haar coefficients and folder sizes on a logarithmic scale; constant functions are left out.
 
     :math:`D_{ij} = |c_{ij}| / (s_i s_j)` with :math:`s = \sqrt{ab/(a+b)}` is the mixed difference of
     means that the coefficient measures.
@@ -33,23 +33,23 @@ class CoefficientDecay:
     log_differences: FloatArray
     """log D, shape (n_rows - 1, n_columns - 1); 0 where not `used`."""
     used: BoolArray
-    """Where D is above what rounding makes of zero."""
+    """Where D is larger than rounding alone would make it."""
     log_row_sizes: FloatArray
     """log of the share of the rows in the folder each row function splits, shape (n_rows - 1,)."""
     log_column_sizes: FloatArray
-    """The same for columns, shape (n_columns - 1,)."""
+    """log of the share of the columns in the folder each column function splits, shape (n_columns - 1,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HuberFit:
-    """Coefficients of a robust regression, and what a bootstrap needs of it."""
+    """Coefficients of a robust regression, and what the bootstrap needs to know of it."""
 
     slopes: FloatArray
     """One slope, or one for rows and one for columns."""
     intercept: float
     residuals: FloatArray
     cut: float
-    """Size of residual from which only the sign counts."""
+    """Residuals larger than this count by their sign only."""
 
 
 def coefficient_decay(
@@ -63,7 +63,7 @@ def coefficient_decay(
     row_tree, column_tree : PartitionTree
     magnitude : float, optional
         Size of the numbers `f` was computed from, which sets what counts as rounding; the largest
-        of `f` if not given.
+        entry of `f` if not given.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def coefficient_decay(
     rows, columns = haar_system(row_tree), haar_system(column_tree)
     exponent = excess_exponent(f)
     f = scaled(f, exponent)
-    # On one thread: whoever measures many heads has its threads on the heads.
+    # On one thread, because callers that measure many heads use one thread per head.
     half: FloatArray = np.empty((1, *f.shape))
     coefficients: FloatArray = np.empty((*f.shape, 1))
     for source, system, target in (
@@ -114,7 +114,7 @@ def coefficient_decay(
 def huber_fit(decay: CoefficientDecay, *, separate: bool) -> HuberFit:
     """Huber regression of log D on the log of the product of folder sizes, or on both logs.
 
-    A slope that the sizes do not determine (all folders of an axis alike) is NaN.
+    A slope is NaN if the sizes do not determine it, because all folders of an axis are of one size.
     """
     y, a, b = decay.log_differences, decay.log_row_sizes, decay.log_column_sizes
     design = np.eye(3) if separate else np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
@@ -138,7 +138,7 @@ def huber_fit(decay: CoefficientDecay, *, separate: bool) -> HuberFit:
 
 
 def huber_line(x: FloatArray, y: FloatArray) -> float:
-    """Slope of a Huber regression of `y` on `x`; NaN where `x` takes one value.
+    """Slope of a Huber regression of `y` on `x`; NaN if `x` takes only one value.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def _scale(system: HaarSystem) -> FloatArray:
 def _weighted_solution(
     design: FloatArray, weights: FloatArray, y: FloatArray, a: FloatArray, b: FloatArray
 ) -> FloatArray:
-    """Least squares over a grid, the regressors constant along one axis each: sums instead of a matrix."""
+    """Least squares over a grid; each regressor varies along one axis, so sums replace a design matrix."""
     by_row, by_column = weights.sum(axis=1), weights.sum(axis=0)
     weighed = weights * y
     cross = float(a @ (weights @ b))
@@ -177,7 +177,7 @@ def _weighted_solution(
     )
     right = np.array([weighed.sum(), a @ weighed.sum(axis=1), b @ weighed.sum(axis=0)])
     small, target = design.T @ normal @ design, design.T @ right
-    # A regressor without variation says nothing about its slope; the others are still determined.
+    # The slope of a regressor that does not vary is not determined; the others still are.
     spread = np.diag(small)[1:] - small[0, 1:] ** 2 / small[0, 0]
     known = np.concatenate([[True], spread > 1e-12 * np.maximum(np.diag(small)[1:], 1e-300)])
     beta = np.full(small.shape[0], np.nan)

@@ -1,4 +1,4 @@
-"""l_p Haar entropy of heads and of the network."""
+"""l_p Haar entropy of every head and of the whole network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from haarbor.binary_scale import excess_exponents, scaled
 from haarbor.engines import ordered_results, usable_cores
 from haarbor.errors import DataError, ShapeError, TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.options import real_number, whole_number
+from haarbor.options import require_real_number, require_whole_number
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
 from haarbor.wavelets._haar_system import haar_system
 from haarbor.wavelets._haar_transform import haar_transform
@@ -42,15 +42,15 @@ class HeadEntropy:
     energy_share: FloatArray
     r"""Share of :math:`\|f\|^2` in the `k` functions; 0 for a zero head."""
     all_scales: FloatArray
-    """The same sum over all functions."""
+    """The sum of `raw` taken over all functions."""
     fine_share: FloatArray
     """Share of `all_scales` outside the `k` functions; 0 for a zero head."""
     norm: FloatArray
     r""":math:`\|f\|`."""
     k: int
-    """Functions summed over: as asked, or all if there are fewer."""
+    """Number of functions summed over: as asked for, or all if there are fewer."""
     n_functions: int
-    """Product functions there are."""
+    """Number of all product functions."""
     p: float
 
     def __len__(self) -> int:
@@ -95,9 +95,9 @@ def head_entropy(
 ) -> HeadEntropy:
     r"""l_p Haar entropy of every head in the bi-Haar basis of queries and keys.
 
-    Large supports are low frequencies: a high entropy says that a head has much coarse structure
-    on the trees, not that it has sharp transitions. It grows with the data, so logits and
-    probabilities cannot be compared by it; the normalised figures can.
+    Functions of large support are low frequencies: a high entropy says that a head has much coarse
+    structure on the trees, not that it has sharp transitions. The entropy grows with the size of the
+    entries, so those of logits and of probabilities cannot be compared; the normalised figures can.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ def head_entropy(
 
     Notes
     -----
-    Supports tie heavily, so the order is made total (see
-    :func:`haarbor.wavelets._product_order.largest_products`) and the tie interval says how much
-    depends on it. Cost :math:`O(|X|)`.
+    Many functions have supports of the same size. Ties are broken by a fixed rule (see
+    :func:`haarbor.wavelets.largest_products`), and the tie interval says how much depends on
+    it. Cost :math:`O(|X|)`.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def sorted_coefficients(
     """
     names = axis_names(axes, n_axes_of(X))
     trees = trees_by_axis(trees)
-    n_largest = whole_number("k", k, 1)
+    n_largest = require_whole_number("k", k, 1)
     expanded = tuple(axis for axis in names if axis in trees)
     if not expanded:
         raise TreeError(
@@ -232,18 +232,18 @@ def sorted_coefficients(
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _PowerSums:
-    """What both entropies are made of, one entry a column."""
+    """Sums that both entropies are made of, with one entry per head."""
 
     chosen: FloatArray
     chosen_rest: FloatArray
-    """Without the constant function, which is always the first one chosen."""
+    """`chosen` without the constant function, which is always the first one chosen."""
     least: FloatArray
     most: FloatArray
     everything: FloatArray
     constant: FloatArray
     chosen_energy: FloatArray
     rest_energy: FloatArray
-    """Of all functions but the constant one."""
+    """Energy of all functions but the constant one."""
     exponents: IntArray
     """Powers of two by which the coefficients were divided."""
     p: float
@@ -251,7 +251,7 @@ class _PowerSums:
     n_functions: int
 
     def fields(self) -> dict[str, FloatArray]:
-        """What the results hold.
+        """Fields of the results.
 
         Raises
         ------
@@ -276,10 +276,10 @@ class _PowerSums:
         return found
 
     def _scaled_fields(self) -> tuple[dict[str, FloatArray], tuple[FloatArray, ...]]:
-        """The figures of the scaled coefficients, and the norms whose powers were divided by."""
+        """The figures of the scaled coefficients, and the norms by whose powers they were divided."""
         energy = self.rest_energy + self.constant**2
         norm = np.sqrt(energy)
-        # What rounding leaves of a constant head is not structure.
+        # The differences that rounding leaves in a constant head are not structure.
         noise = 16 * np.finfo(np.float64).eps ** 2 * self.n_functions
         rest = np.sqrt(np.where(self.rest_energy > noise * energy, self.rest_energy, 0.0))
         found = {
@@ -308,9 +308,9 @@ def _power_sums(
     k: int,
     p: float,
 ) -> _PowerSums:
-    """Sums over the expansion along all axes but the last, for each place of the last."""
-    power = real_number("p", p, positive=True)
-    n_largest = whole_number("k", k, 1)
+    """Sums over the expansion along all axes but the last, for each position on the last axis."""
+    power = require_real_number("p", p, positive=True)
+    n_largest = require_whole_number("k", k, 1)
     trees = trees_by_axis(trees)
     missing = [axis for axis in expanded if axis not in trees]
     if missing:
@@ -319,7 +319,7 @@ def _power_sums(
         raise ShapeError(f"an entropy needs at least one axis with a tree; found {names}. Name the others.")
     require_trees_fit(trees, expanded, array.shape)
     tensor = checked_tensor(array, names)
-    # Heads are apart from each other: each is brought to ordinary size by itself.
+    # Each head is scaled to ordinary size by itself, because sums never mix heads.
     exponents = excess_exponents(tensor, tuple(range(len(expanded))))
     coefficients = haar_transform(scaled(tensor, exponents), {axis: trees[axis] for axis in expanded}, names)
     products = largest_products([haar_system(trees[axis]) for axis in expanded], n_largest)
@@ -327,7 +327,7 @@ def _power_sums(
     rest, rest_energy = _column_sums(coefficients, power)
 
     def powers(chosen: IntArray) -> FloatArray:
-        # What overflows is reported by whoever asked.
+        # Overflow is reported when the figures are checked.
         with np.errstate(over="ignore"):
             values: FloatArray = np.abs(coefficients[tuple(chosen.T)].astype(np.float64)) ** power
         return values
@@ -359,7 +359,7 @@ def _power_sums(
 def _column_sums(coefficients: FloatArray, p: float) -> tuple[FloatArray, FloatArray]:
     """Sums of |.|^p and of squares over all axes but the last and all functions but the constant.
 
-    The constant may be larger than everything else by many digits: it is not to be added in here.
+    The constant is left out because it may be so large that adding it would lose the digits of the rest.
     """
     from haarbor.wavelets._haar_kernels import add_powers
 

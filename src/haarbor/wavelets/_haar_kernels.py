@@ -1,4 +1,4 @@
-"""Compiled Haar analysis and synthesis along one axis. Nothing here checks its input.
+"""Compiled Haar analysis and synthesis along one axis. Inputs are not checked.
 
 A tree of n items has n - 1 functions, numbered from 1 with parents before children. Function j
 joins two nodes, `left[j]` and `right[j]`; nodes below n are items, node n + j is the union that
@@ -83,7 +83,7 @@ def synthesise(source, left, right, sizes, first, last, stripe, target):
 
 @compiled()
 def add_powers(rows, p, sums):
-    """sums[0] += |rows|^p and sums[1] += rows^2, added over the rows, one entry a column."""
+    """sums[0] += |rows|^p and sums[1] += rows^2, added over the rows, one entry per column."""
     for row in range(rows.shape[0]):
         values = rows[row]
         if p == 1.0:

@@ -1,4 +1,4 @@
-"""How much of each head lies at which scale of the trees of queries and keys."""
+"""How the Haar coefficients of each head are distributed over the scales of its query and key trees."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ class HaarScales:
     """Sums of absolute Haar coefficients by scale, for every head."""
 
     by_level: FloatArray
-    """Shape (n_heads, 1 + number of query levels, 1 + number of key levels); place 0 of an axis is its
-    constant function, the others are the levels below."""
+    """Shape (n_heads, 1 + number of query levels, 1 + number of key levels); position 0 of an axis is its
+    constant function, the others are `query_levels` and `key_levels`."""
     query_levels: IntArray
     """Levels of the query tree on which a folder splits, increasing."""
     key_levels: IntArray
+    """Levels of the key tree on which a folder splits, increasing."""
     by_octave: FloatArray
-    """Shape (n_heads, n_octaves); place ``o`` holds the product functions whose support is a share of
+    """Shape (n_heads, n_octaves); position ``o`` holds the product functions whose support is a share of
     all entries above 2^-(o+1) and at most 2^-o. The product of the two constants is left out."""
     counts: IntArray
     """Number of product functions of each octave, shape (n_octaves,)."""
 
     def to_data(self) -> dict[str, Any]:
-        """Sizes, for JSON."""
+        """Levels and numbers of functions, as JSON values."""
         return {
             "query_levels": self.query_levels.tolist(),
             "key_levels": self.key_levels.tolist(),
@@ -61,7 +62,7 @@ def haar_scales(values: AnyArray, trees: Mapping[str, PartitionTree]) -> HaarSca
 
     Examples
     --------
-    One folder of two, once split, along each axis: the constants alone hold a constant matrix.
+    Two items per axis: a constant matrix has a coefficient of the constant functions only.
 
     >>> tree = PartitionTree([[0, 0], [0, 1]])
     >>> found = haar_scales(np.full((2, 2, 1), 3.0), {"query": tree, "key": tree})
@@ -99,5 +100,5 @@ def haar_scales(values: AnyArray, trees: Mapping[str, PartitionTree]) -> HaarSca
 
 
 def _level_starts(levels: IntArray) -> IntArray:
-    """Place of the constant, then of the first function of each level that has any."""
+    """Position of the constant function, then of the first function of each level that has any."""
     return np.concatenate([[0], 1 + np.flatnonzero(np.diff(levels[1:], prepend=-1))]).astype(np.int64)

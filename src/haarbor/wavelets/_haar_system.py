@@ -1,4 +1,4 @@
-"""Haar functions of a partition tree: what each one is, without writing it out."""
+"""Haar functions of a partition tree, described by the folders they compare and not by their values."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def haar_system(tree: PartitionTree) -> HaarSystem:
 
 
 def haar_basis(tree: PartitionTree) -> FloatArray:
-    """Haar functions of a tree written out, for drawing; transforms never need them.
+    """Values of the Haar functions of a tree, for drawing; transforms do not need them.
 
     Parameters
     ----------

@@ -12,9 +12,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, real_array
 from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines import ordered_results, usable_cores
-from haarbor.errors import TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.options import shown
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
 from haarbor.wavelets._haar_system import haar_system
 
@@ -134,7 +132,7 @@ def haar_l1(X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence
 def scaled_transform(
     X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence[str] | None = None
 ) -> tuple[FloatArray, int]:
-    """Haar coefficients of ordinary size, and the power of two they are to be multiplied by.
+    """Haar coefficients of ordinary size, and the exponent of the power of two that multiplies them.
 
     The exponent is 0 unless the entries of `X` are near the ends of their floating-point range.
     """
@@ -150,13 +148,7 @@ def _along_axes(
     kernel: Callable[..., Any],
 ) -> tuple[FloatArray, int]:
     names = axis_names(axes, n_axes_of(X))
-    trees = trees_by_axis(trees)
-    unknown = [axis for axis in trees if axis not in names]
-    if unknown:
-        raise TreeError(
-            f"trees must be on the axes {names}; found one on {shown(unknown[0])}. Leave it out, or name the "
-            "axes with axes=(...)."
-        )
+    trees = trees_by_axis(trees, names)
     array = real_array(X)
     require_trees_fit(trees, names, array.shape)
     tensor = checked_tensor(array, names)
@@ -180,7 +172,8 @@ def _along_axis(
     threads = usable_cores()
     stripe = max(1, min(after, _STRIPE_BYTES // (16 * n_items)))
     sizes = system.node_sizes.astype(np.float64)
-    # One long axis is cut: the one before if it is long enough to go round, else the one after.
+    # The work is divided along the axis before, if it has enough rows for all threads, else along the
+    # axis after.
     if before >= 4 * threads:
         cuts = np.linspace(0, before, threads + 1).astype(int)
         pieces = [(view[a:b], 0, after, out[a:b]) for a, b in pairwise(cuts)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +12,8 @@ from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import unscaled
 from haarbor.memory import require_memory
 from haarbor.named_axes import checked_tensor
-from haarbor.options import bounded_seed, whole_number
-from haarbor.trees import PartitionTree, require_trees_fit
+from haarbor.options import require_seed, require_whole_number
+from haarbor.trees import PartitionTree, require_trees_fit, row_and_column_trees
 from haarbor.wavelets._coefficient_decay import CoefficientDecay, HuberFit, coefficient_decay, huber_fit
 
 __all__ = ["HolderExponent", "holder_exponent"]
@@ -32,9 +33,11 @@ class HolderExponent:
     alpha_column: float
     """Slope along columns; NaN where all column folders split are of one size."""
     alpha_error: float
-    """Standard deviation over the bootstrap draws; so the next two."""
+    """Standard deviation of `alpha` over the bootstrap draws."""
     alpha_row_error: float
+    """Standard deviation of `alpha_row` over the bootstrap draws."""
     alpha_column_error: float
+    """Standard deviation of `alpha_column` over the bootstrap draws."""
     constants: FloatArray
     """Quantiles of D / size^alpha, at `quantiles`."""
     quantiles: FloatArray
@@ -43,9 +46,9 @@ class HolderExponent:
     shuffled_alpha_error: float
     """Standard deviation over the shuffles."""
     n_used: int
-    """Mixed coefficients regressed on."""
+    """Number of mixed coefficients used in the regression."""
     n_zero: int
-    """Those left out, being zero or within rounding of it."""
+    """Number of mixed coefficients left out because they are zero up to rounding."""
     n_draws: int
     n_shuffles: int
     seed: int
@@ -59,18 +62,19 @@ class HolderExponent:
 
 def holder_exponent(
     f: npt.ArrayLike,
-    row_tree: PartitionTree,
-    column_tree: PartitionTree,
+    row_tree: PartitionTree | None = None,
+    column_tree: PartitionTree | None = None,
     *,
     n_draws: int = 200,
     n_shuffles: int = 3,
     seed: int = 0,
+    trees: Mapping[str, PartitionTree] | None = None,
 ) -> HolderExponent:
     r"""Exponent with which the mixed differences of a matrix fall from coarse to fine folders.
 
     A matrix is mixed-Hölder of exponent :math:`\alpha` on two trees if its mixed differences are at
-    most :math:`C (|F|/N \cdot |G|/M)^\alpha` on folders F and G. White noise reads about -0.5 and
-    not 0, so compare with `shuffled_alpha`, never with zero.
+    most :math:`C (|F|/N \cdot |G|/M)^\alpha` on folders F and G. White noise has an exponent of about
+    -0.5 and not 0, so compare with `shuffled_alpha`, never with zero.
 
     Parameters
     ----------
@@ -82,6 +86,9 @@ def holder_exponent(
     n_shuffles : int, default 3
         Shuffles of the control.
     seed : int, default 0
+    trees : mapping of axis name to PartitionTree, optional
+        {"query": row tree, "key": column tree}, such as the trees of an Organization, in place of
+        `row_tree` and `column_tree`.
 
     Returns
     -------
@@ -101,7 +108,7 @@ def holder_exponent(
     folders that the functions split (not of their supports: those read too low on lopsided trees);
     Huber's loss at 1.345 robust standard deviations. The bootstrap draws row functions and column
     functions with replacement, independently, and takes one Newton step from the fit for each draw.
-    One regressor for `alpha`, two for `alpha_row` and `alpha_column`. :math:`O(NM)` a draw.
+    One regressor for `alpha`, two for `alpha_row` and `alpha_column`. :math:`O(NM)` per draw.
 
     Examples
     --------
@@ -112,10 +119,11 @@ def holder_exponent(
     >>> round(found.alpha, 6), round(found.alpha_row, 6)
     (1.0, 1.0)
     """
-    # Two at least, to have a spread.
-    n_draws = whole_number("n_draws", n_draws, 2, _MOST_DRAWS)
-    n_shuffles = whole_number("n_shuffles", n_shuffles, 2, _MOST_DRAWS)
-    seed = bounded_seed(seed)
+    # At least two, because one alone has no standard deviation.
+    n_draws = require_whole_number("n_draws", n_draws, 2, _MOST_DRAWS)
+    n_shuffles = require_whole_number("n_shuffles", n_shuffles, 2, _MOST_DRAWS)
+    seed = require_seed(seed)
+    row_tree, column_tree = row_and_column_trees(row_tree, column_tree, trees)
     array, axes = real_array(f, "the function"), ("row", "column")
     require_trees_fit({"row": row_tree, "column": column_tree}, axes, array.shape)
     matrix = checked_tensor(array, axes).astype(np.float64)
@@ -163,13 +171,13 @@ def _shuffled_alpha(
 def _bootstrap_deviation(
     decay: CoefficientDecay, fit: HuberFit, row_counts: npt.ArrayLike, column_counts: npt.ArrayLike
 ) -> FloatArray:
-    """Standard deviation of the slopes over draws of rows and columns, one Newton step a draw.
+    """Standard deviation of the slopes over draws of rows and columns, with one Newton step per draw.
 
-    The regressors are constant along one axis each, so all sums of a draw are bilinear forms in its
-    counts, and all draws together are a few products of matrices.
+    Each regressor varies along one axis only, so every sum of a draw is a bilinear form in its counts,
+    and all draws together are a few matrix products.
     """
     if not np.isfinite(fit.slopes).all() or fit.cut == 0:
-        # Nothing is left over by an exact fit; a slope that is not determined has no error.
+        # An exact fit has no error, and a slope that is not determined has none either.
         return np.where(np.isfinite(fit.slopes), 0.0, np.nan)
     a, b = decay.log_row_sizes, decay.log_column_sizes
     rows: FloatArray = np.asarray(row_counts, dtype=np.float64)

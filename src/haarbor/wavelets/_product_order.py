@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from haarbor.array_types import IntArray
-from haarbor.options import whole_number
+from haarbor.options import require_whole_number
 from haarbor.wavelets._haar_system import HaarSystem
 
 __all__ = ["LargestProducts", "largest_products"]
@@ -37,13 +37,13 @@ class LargestProducts:
 def largest_products(systems: Sequence[HaarSystem], k: int) -> LargestProducts:
     r"""The `k` product functions of largest support.
 
-    The order is total: larger support first, then smaller sum of levels, then smaller level on
+    Ties are broken by a fixed rule: larger support first, then smaller sum of levels, then smaller level on
     the first axis, then smaller function indices.
 
     Parameters
     ----------
     systems : sequence of HaarSystem
-        One an axis.
+        One per axis.
     k : int
         How many; all of them if there are fewer.
 
@@ -67,7 +67,7 @@ def largest_products(systems: Sequence[HaarSystem], k: int) -> LargestProducts:
     (8, 8)
     """
     total = math.prod(system.n_items for system in systems)
-    k = min(whole_number("k", k, 1), total)
+    k = min(require_whole_number("k", k, 1), total)
     values = [np.unique(system.supports, return_counts=True) for system in systems]
     supports, counts = np.ones(1, dtype=np.int64), np.ones(1, dtype=np.int64)
     for value, count in values:

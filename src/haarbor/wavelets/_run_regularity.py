@@ -1,4 +1,4 @@
-"""Hölder exponents of all heads of a batch, side by side."""
+"""Hölder exponents of all heads of a batch."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["RunRegularity"]
 class RunRegularity:
     """Mixed Hölder exponents of the logits of all heads of one batch.
 
-    Arrays have shape (n_heads,); NaN for a head that is a sum of a function of the query and one of
-    the key, which has no mixed difference.
+    Arrays have shape (n_heads,). A head that is the sum of a function of the query and a function of
+    the key has no mixed differences: its entries are NaN.
     """
 
     organised: FloatArray
@@ -25,7 +25,7 @@ class RunRegularity:
     organised_row: FloatArray
     organised_column: FloatArray
     natural: FloatArray
-    """Exponent on the order of the text, halved again and again."""
+    """Exponent on the tree that halves the text in its own order again and again."""
     natural_error: FloatArray
     natural_row: FloatArray
     natural_column: FloatArray

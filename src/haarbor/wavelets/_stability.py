@@ -10,7 +10,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, IntArray, frozen, real_array
 from haarbor.errors import DataError, ShapeError
 from haarbor.memory import require_memory
-from haarbor.options import real_number
+from haarbor.options import require_real_number
 
 __all__ = ["RankingStability", "ranking_stability"]
 
@@ -94,14 +94,14 @@ def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingSt
     array = real_array(scores, "scores")
     if array.ndim != 2 or 0 in array.shape:
         raise ShapeError(
-            f"scores must have shape (n_batches, n_heads); found {array.shape}. Pass one row a batch."
+            f"scores must have shape (n_batches, n_heads); found {array.shape}. Pass one row per batch."
         )
     require_memory(
         3 * 8 * array.shape[0] ** 2 + 3 * 8 * array.size,
         f"the agreement of {array.shape[0]} batches of {array.shape[1]} heads",
         "Compare fewer batches.",
     )
-    # What float64 cannot hold becomes infinite, and is refused as that.
+    # Numbers beyond float64 become infinite here, and are refused below.
     with np.errstate(over="ignore"):
         table: FloatArray = array.astype(np.float64, copy=False)
     if not np.isfinite(table).all():
@@ -109,9 +109,9 @@ def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingSt
         raise DataError(
             f"scores must be finite; batch {batch}, head {head} is {table[batch, head]}. Leave that head out."
         )
-    share = real_number("fraction", fraction, least=0, most=1, positive=True)
+    share = require_real_number("fraction", fraction, least=0, most=1, positive=True)
     n_batches, n_heads = table.shape
-    # A hair below, so that 0.1 * 130 is 13 and not 14.
+    # Slightly less, so that 0.1 * 130 is rounded up to 13 and not to 14.
     set_size = max(1, int(np.ceil(share * n_heads - 1e-9)))
     top = _membership(-table, set_size)
     bottom = _membership(table, set_size)

@@ -1,8 +1,8 @@
-"""A Transformer-XL and a Vision Transformer to read, train and look into; a trained one of each inside."""
+"""A Transformer-XL and a Vision Transformer whose code is easy to read, and a trained one of each."""
 
 from haarbor.needed_packages import needed_package as _needed_package
 
-# Asked for before the modules that import them at their top, whose failure would be a traceback.
+# Imported here first, so that a missing package gives one clear line and not a traceback.
 for _name in ("torch", "safetensors"):
     _needed_package(_name, "a model")
 

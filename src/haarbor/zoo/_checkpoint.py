@@ -1,4 +1,4 @@
-"""Networks in a folder: half-precision weights, their sizes, and how they were trained."""
+"""Networks in folders: half-precision weights, sizes, and a record of the training."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def save_checkpoint(folder: Path, model: ZooNetwork, training: Mapping[str, Any]
         Made if missing.
     model : TransformerXL or VisionTransformer
     training : mapping
-        JSON values: data, settings, history and quality.
+        Record of the training as JSON values: data, settings, history and quality.
     """
     kind = next(kind for kind, (network, _) in _KINDS.items() if isinstance(model, network))
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def save_checkpoint(folder: Path, model: ZooNetwork, training: Mapping[str, Any]
 
 
 def load_checkpoint(folder: str | Path) -> ZooNetwork:
-    """Network in eval mode, its weights as float32.
+    """Network of a folder, in eval mode, with weights in float32.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def load_checkpoint(folder: str | Path) -> ZooNetwork:
     Raises
     ------
     CaptureError
-        If a file is missing or damaged, or the weights are another network's.
+        If a file is missing or damaged, or the weights belong to another network.
     """
     folder = named_path(folder, "a network")
     try:
@@ -71,7 +71,7 @@ def load_checkpoint(folder: str | Path) -> ZooNetwork:
         settings = sizes(**config)
         weights = load_file(folder / _WEIGHTS)
         _require_plausible_sizes(settings, len(weights))
-        # Without values at first: sizes that are not those of the weights take no memory this way.
+        # Built without values first, so that wrong sizes in the configuration take no memory.
         with torch.device("meta"):
             model: ZooNetwork = network(settings)
         model.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
@@ -107,8 +107,3 @@ def _require_plausible_sizes(settings: Any, n_tensors: int) -> None:
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def n_parameters(model: torch.nn.Module) -> int:
-    """Number of weights."""
-    return sum(weight.numel() for weight in model.parameters())

@@ -1,4 +1,4 @@
-"""The networks and evaluation samples inside the package."""
+"""Trained networks and evaluation samples that come with the package."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "hor
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LabelledImages:
-    """Images and what they show."""
+    """Images and the classes they belong to."""
 
     images: ByteArray
     """Shape (n, height, width, 3)."""
     labels: IntArray
-    """Shape (n,), places in `class_names`."""
+    """Shape (n,), positions in `class_names`."""
     class_names: tuple[str, ...]
 
 

@@ -1,4 +1,4 @@
-"""JSON files beside a model's weights, which may come from anywhere."""
+"""JSON files beside the weights of a model, which are read without trusting them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from haarbor.errors import CaptureError
 
 __all__ = ["json_object"]
 
-# The longest list the parts of a model's weights, of which there are thousands.
+# The longest such files list the thousands of parts of the weights of a model.
 _MOST_BYTES = 100_000_000
 
 
@@ -28,11 +28,11 @@ def json_object(path: Path) -> dict[str, Any]:
     Raises
     ------
     CaptureError
-        If it is no plain file, cannot be read, is absurdly large, is no JSON, is nested too deeply, or is
-        no object.
+        If it is not a plain file, cannot be read, is absurdly large, is not JSON, is nested too deeply, or
+        is not an object.
     """
     try:
-        # A device has no end, a pipe perhaps no begin.
+        # Reading a device would never end, and reading a pipe might wait for ever.
         if path.exists() and not (path.is_file() and path.stat().st_size <= _MOST_BYTES):
             raise CaptureError(
                 f"{path.name} must be a file of at most {_MOST_BYTES // 1_000_000} MB; it is larger or no "

@@ -16,14 +16,14 @@ class RelativeAttention(nn.Module):
 
     .. math:: \big[(q_i + u) \cdot k_j + (q_i + v) \cdot W_r R_{i-j}\big] / \sqrt{d},
 
-    with :math:`R_{i-j}` a sinusoid of the distance: :math:`u` prefers some contents and :math:`v` some
-    distances whatever the query asks for. Only distances matter, so keys of an earlier segment can be
-    attended to without being computed again at new positions.
+    with :math:`R_{i-j}` a sinusoid of the distance. Whatever the query is, :math:`u` makes some contents
+    score higher, and :math:`v` some distances. Scores depend on distances only, so keys of an earlier
+    segment can be attended to without being computed again at new positions.
 
     Parameters
     ----------
     width, n_heads, head_width : int
-        Of the residual stream, and of the heads: `head_width` need not divide `width`.
+        Width of the residual stream, number of heads, and width of each head, which need not divide `width`.
     dropout : float
         Share of attention weights dropped in training.
     """
@@ -86,13 +86,13 @@ def relative_shift(scores: Tensor) -> Tensor:
     Returns
     -------
     tensor, shape (..., n_queries, n_keys)
-        Entry ``(i, j)`` is the score of query ``i`` at its distance from key ``j``. Keys after the query
-        hold numbers without meaning.
+        Entry ``(i, j)`` is the score of query ``i`` at its distance from key ``j``. Entries of keys after
+        the query have no meaning.
 
     Notes
     -----
-    Row ``i`` moves left by ``n_queries - 1 - i``. With a column of zeros in front, the same numbers read
-    in rows one shorter are moved so: no index is gathered.
+    Row ``i`` must move left by ``n_queries - 1 - i``. Putting a column of zeros in front and reading the
+    same memory in rows that are one shorter does so, without gathering by index.
 
     Examples
     --------

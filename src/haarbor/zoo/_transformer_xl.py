@@ -1,4 +1,4 @@
-"""Transformer-XL: a language model that remembers the segments before."""
+"""Transformer-XL: a language model that remembers earlier segments of the text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TransformerXLConfig:
     n_heads: int
     head_width: int
     inner_width: int
-    """Of the feed-forward part."""
+    """Width of the hidden layer of the feed-forward part."""
     memory_length: int
     """Tokens remembered from earlier segments; 0 makes a Transformer without memory."""
     dropout: float = 0.0
@@ -32,7 +32,7 @@ class TransformerXLConfig:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransformerXLOutput:
-    """What a segment gives."""
+    """Output for one segment."""
 
     logits: Tensor
     """Shape (batch, n_tokens, vocab_size): scores of the token that comes next."""
@@ -43,9 +43,9 @@ class TransformerXLOutput:
 class TransformerXL(nn.Module):
     """Language model with relative positions and a memory of earlier segments (Dai et al. 2019).
 
-    Each layer attends to its own inputs in this segment and in the ones before, as far as
-    ``memory_length`` reaches. The memory is not trained through: it comes without gradient.
-    Normalisation stands before each part, and the output layer shares its weights with the embedding.
+    Each layer attends to its own inputs in this segment and in the ones before, up to
+    ``memory_length`` tokens back. No gradient flows into the memory. Normalisation comes before each
+    part, and the output layer shares its weights with the embedding.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class TransformerXL(nn.Module):
         allowed = torch.ones(n_tokens, n_keys, dtype=torch.bool, device=input_ids.device)
         allowed = allowed.tril(diagonal=n_remembered)[None, None]
         if attention_mask is not None:
-            # Every token may look at itself: a padded query must have something to look at.
+            # Every token may look at itself, so that the softmax of a padded query is defined.
             seen = functional.pad(attention_mask.bool(), (n_remembered, 0), value=True)[:, None, None]
             itself = torch.eye(n_tokens, n_keys, dtype=torch.bool, device=input_ids.device)
             allowed = allowed & (seen | itself.roll(n_remembered, dims=1))

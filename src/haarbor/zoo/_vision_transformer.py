@@ -18,18 +18,18 @@ class VisionTransformerConfig:
     """Sizes of a Vision Transformer."""
 
     image_size: int
-    """Height and width."""
+    """Height and width of the images."""
     patch_size: int
-    """Height and width; must divide `image_size`."""
+    """Height and width of the patches; must divide `image_size`."""
     width: int
     n_layers: int
     n_heads: int
     """Must divide `width`."""
     inner_width: int
-    """Of the feed-forward part."""
+    """Width of the hidden layer of the feed-forward part."""
     n_classes: int
     drop_path: float = 0.0
-    """Share of layers skipped in training, from none at the first to all of it at the last."""
+    """Probability of skipping the last layer in training; it grows linearly from 0 at the first layer."""
 
     def __post_init__(self) -> None:
         if self.image_size % self.patch_size or self.width % self.n_heads:
@@ -41,15 +41,15 @@ class VisionTransformerConfig:
 
     @property
     def n_tokens(self) -> int:
-        """Patches and the class token."""
+        """Number of patches, plus one for the class token."""
         return (self.image_size // self.patch_size) ** 2 + 1
 
 
 class VisionTransformer(nn.Module):
     """Image classifier by attention between patches (Dosovitskiy et al. 2021).
 
-    Patches are cut, projected and given a learned position each; a class token in front gathers what
-    the classification needs. Normalisation stands before each part.
+    Images are cut into patches, which are projected and added to learned positions; a class token in
+    front collects what the classification needs. Normalisation comes before each part.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class _Layer(nn.Module):
         return x + self._sometimes(self.feed_forward(self.feed_forward_norm(x)))
 
     def _sometimes(self, change: Tensor) -> Tensor:
-        """In training, the change of a random share of the images is left out, the rest scaled up."""
+        """In training, leave out the change of a random share of the images, and scale up the others."""
         if not self.training or self.drop_path == 0:
             return change
         kept = torch.rand(change.shape[0], 1, 1, device=change.device) >= self.drop_path

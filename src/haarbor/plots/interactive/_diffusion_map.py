@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from haarbor.argument_kinds import found_text, is_whole_number
 from haarbor.errors import DataError, SettingError
+from haarbor.options import found_text, is_whole_number
 from haarbor.plots.interactive._graph_objects import graph_objects, in_page_style
 from haarbor.plots.interactive._heads import heads_of
 from haarbor.questionnaire import Organization

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from haarbor.analysis import asked_part, head_scores
-from haarbor.argument_kinds import found_text
 from haarbor.errors import SettingError
+from haarbor.options import found_text
 from haarbor.plots.interactive._graph_objects import graph_objects, in_page_style
 from haarbor.store import Run
 

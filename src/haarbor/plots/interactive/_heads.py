@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from haarbor.analysis import asked_part, checked_batch, head_geometry, require_run
-from haarbor.argument_kinds import found_text, is_whole_number, require_kind, require_whole_number
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import DataError, SettingError
 from haarbor.head_labels import head_labels
+from haarbor.options import found_text, is_whole_number, require_kind, require_whole_number
 from haarbor.questionnaire import Organization
 from haarbor.spectral import diffusion_map
 from haarbor.store import Run

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from haarbor.analysis import asked_part, head_scores
-from haarbor.argument_kinds import found_text
 from haarbor.errors import DataError, SettingError
 from haarbor.head_labels import head_label
+from haarbor.options import found_text
 from haarbor.plots.interactive._graph_objects import graph_objects, in_page_style
 from haarbor.plots.interactive._heads import head_index
 from haarbor.store import Run

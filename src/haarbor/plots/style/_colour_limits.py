@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 
-from haarbor.argument_kinds import found_text
 from haarbor.array_types import FloatArray
 from haarbor.errors import DataError, SettingError
+from haarbor.options import found_text
 
 __all__ = ["Extend", "extend_of", "robust_norm"]
 

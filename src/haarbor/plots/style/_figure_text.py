@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 
-from haarbor.argument_kinds import found_text
 from haarbor.errors import SettingError, ShapeError
+from haarbor.options import found_text
 
 __all__ = ["add_title", "checked_labels", "plain_text"]
 
