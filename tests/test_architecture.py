@@ -25,6 +25,7 @@ RANK = {
     "compiled": 0,
     "array_types": 0,
     "printable": 0,
+    "stored_result": 0,
     "argument_kinds": 1,
     "binary_scale": 1,
     "named_axes": 1,

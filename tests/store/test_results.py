@@ -1,7 +1,6 @@
 import dataclasses
 import json
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,23 +8,8 @@ import pytest
 import haarbor as hb
 from haarbor.errors import SettingError, StoreError
 from haarbor.questionnaire import consensus
-from haarbor.store import (
-    create_run,
-    load_consensus,
-    load_head_entropy,
-    load_network_entropy,
-    load_organization,
-    load_ranking_stability,
-    open_run,
-    register_result_type,
-    save_consensus,
-    save_head_entropy,
-    save_network_entropy,
-    save_organization,
-    save_ranking_stability,
-)
+from haarbor.store import create_run, open_run
 from haarbor.store._batch_marker import digest_of
-from haarbor.store._result_types import _BY_CLASS, _BY_NAME
 from haarbor.store._result_values import restored_value, stored_value
 from tests.samples import CHAINED, HALVES, causal_probabilities, random_tree
 from tests.store.runs import tiny_plan, write_batch
@@ -129,29 +113,9 @@ def test_parts_this_haarbor_does_not_know_are_refused():
         restored_value({"type": "HeadEntropy", "version": 1, "fields": {"raw": 1}}, None)
 
 
-def test_an_older_version_is_upgraded_step_by_step(monkeypatch):
-    @dataclass(frozen=True)
-    class Score:
-        value: float
-        unit: str
-
-    monkeypatch.setattr("haarbor.store._result_types._BY_NAME", dict(_BY_NAME))
-    monkeypatch.setattr("haarbor.store._result_types._BY_CLASS", dict(_BY_CLASS))
-    upgrades = {2: lambda fields: {**fields, "unit": "bits"}}
-    register_result_type(Score, name="test-score", version=3, upgrades=upgrades)
-    old = {"type": "test-score", "version": 2, "fields": {"value": 1.5}}
-    assert restored_value(old, None) == Score(1.5, "bits")
-    with pytest.raises(StoreError, match="must be of version 3; found version 1"):
-        restored_value({**old, "version": 1}, None)
-    with pytest.raises(SettingError, match="must be its own; 'HeadEntropy' stands for"):
-        register_result_type(Score, name="HeadEntropy")
-    with pytest.raises(SettingError, match="must be a dataclass"):
-        register_result_type(int)
-
-
 def test_an_organization_comes_back(run, place, organization):
-    save_organization(run, organization, 0)
-    found = load_organization(open_run(place), 0)
+    run.save_result(organization, "organization", batch=0)
+    found = open_run(place).load_result("organization", batch=0)
     assert_same(found, organization)
     assert repr(found) == repr(organization)
     assert np.array_equal(found.order("head"), organization.order("head"))
@@ -164,8 +128,8 @@ def test_organizations_of_all_kinds_come_back(run, rng):
         {"refine": "published", "alpha": {"query": 0.5, "key": 1.0, "head": 0.0}},
     ):
         expected = hb.organize(tensor, **{"n_iterations": 2, **options})
-        save_organization(run, expected, 1, content="logits")
-        assert_same(load_organization(run, 1, content="logits"), expected)
+        run.save_result(expected, "organization", batch=1, content="logits")
+        assert_same(run.load_result("organization", batch=1, content="logits"), expected)
 
 
 def test_entropies_stability_and_consensus_come_back(run, organization):
@@ -175,14 +139,14 @@ def test_entropies_stability_and_consensus_come_back(run, organization):
     network = hb.network_entropy(tensors[0], organization.trees, k=5)
     stability = hb.ranking_stability([entropy.raw for entropy in heads])
     together = consensus(tensors, organizations)
-    save_head_entropy(run, heads[0], 0)
-    save_network_entropy(run, network, 0)
-    save_ranking_stability(run, stability)
-    save_consensus(run, together)
-    assert_same(load_head_entropy(run, 0), heads[0])
-    assert_same(load_network_entropy(run, 0), network)
-    assert_same(load_ranking_stability(run), stability)
-    assert_same(load_consensus(run), together)
+    run.save_result(heads[0], "head-entropy", batch=0)
+    run.save_result(network, "network-entropy", batch=0)
+    run.save_result(stability, "ranking-stability")
+    run.save_result(together, "consensus")
+    assert_same(run.load_result("head-entropy", batch=0), heads[0])
+    assert_same(run.load_result("network-entropy", batch=0), network)
+    assert_same(run.load_result("ranking-stability"), stability)
+    assert_same(run.load_result("consensus"), together)
     assert [(found.batch, found.name) for found in run.results()] == [
         (None, "consensus"), (None, "ranking-stability"), (0, "head-entropy"), (0, "network-entropy"),
     ]  # fmt: skip
@@ -191,7 +155,7 @@ def test_entropies_stability_and_consensus_come_back(run, organization):
 def test_results_lie_where_the_layout_says_and_zarr_reads_them(run, place, organization):
     import zarr
 
-    save_organization(run, organization, 2, content="logits")
+    run.save_result(organization, "organization", batch=2, content="logits")
     group = zarr.open_group(place, mode="r")["results/decoder/logits/batch-00002/organization"]
     assert np.array_equal(group["affinities.head"][:], organization.affinities["head"])
     assert [codec["name"] for codec in group["affinities.head"].metadata.to_dict()["codecs"]][-1] == "crc32c"
@@ -283,9 +247,6 @@ def test_results_that_are_asked_for_wrongly(run):
     with pytest.raises(StoreError, match="batch 9 is not there"):
         run.save_result(1, "x", batch=9)
     assert not run.has_result("x", batch=9)
-    run.save_result({"not": "an organisation"}, "organization", batch=0)
-    with pytest.raises(StoreError, match="the result must be a Organization; found dict"):
-        load_organization(run, 0)
 
 
 def test_what_became_of_a_result_is_told_without_an_error(run, place):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,10 +13,12 @@ from haarbor.argument_kinds import found_text, is_whole_number, require_function
 from haarbor.array_types import AnyArray, IntArray, frozen
 from haarbor.engines import CpuEngine, parallel_map
 from haarbor.errors import SettingError, ShapeError
-from haarbor.questionnaire import HeadTrees, Organization, organize
+from haarbor.options import shown, whole_number
+from haarbor.questionnaire import Organization, organize
+from haarbor.stored_result import stored_result
 from haarbor.trees import PartitionTree
 
-__all__ = ["HEAD_SETTINGS", "HeadSettings", "head_trees"]
+__all__ = ["HEAD_SETTINGS", "HeadSettings", "HeadTrees", "head_trees"]
 
 HeadSettings = Literal["ours", "paper"]
 
@@ -24,6 +27,42 @@ HEAD_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "paper": {"initial": "cosine", "alpha": 1.0, "beta": 0.0, "n_iterations": 10},
 }
 """Options of :func:`haarbor.organize` for a single head: the paper's, and with weights as for tensors."""
+
+
+@stored_result("HeadTrees")
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class HeadTrees:
+    """Trees of queries and keys, one pair a head."""
+
+    heads: IntArray
+    """Positions of the heads organised, shape (n,)."""
+    query_levels: IntArray
+    """Levels of the query trees, the last one repeated where others have more; (n, most, queries)."""
+    key_levels: IntArray
+    """The same of the key trees."""
+    query_n_levels: IntArray
+    """How many of the levels are the tree's, shape (n,)."""
+    key_n_levels: IntArray
+    n_iterations: IntArray
+    """Iterations made, shape (n,)."""
+    settings: str
+
+    def trees(self, head: int) -> tuple[PartitionTree, PartitionTree]:
+        """Query tree and key tree of a head."""
+        places = np.flatnonzero(self.heads == whole_number("head", head))
+        if not places.size:
+            raise SettingError(
+                f"head must be one that was organised; found {head}. They are {shown(self.heads.tolist())}."
+            )
+        place = int(places[0])
+        return (
+            PartitionTree(self.query_levels[place, : self.query_n_levels[place]]),
+            PartitionTree(self.key_levels[place, : self.key_n_levels[place]]),
+        )
+
+    def __repr__(self) -> str:
+        sizes = f"{self.query_levels.shape[2]} x {self.key_levels.shape[2]}"
+        return f"HeadTrees({self.heads.size} heads, {sizes}, settings {self.settings!r})"
 
 
 def head_trees(

@@ -8,11 +8,10 @@ from typing import Any
 
 from haarbor.analysis._chosen_parts import checked_batch, chosen_parts
 from haarbor.analysis._damaged_results import tell_remade, whole_result
-from haarbor.analysis._head_trees import HeadSettings, head_trees
+from haarbor.analysis._head_trees import HeadSettings, HeadTrees, head_trees
 from haarbor.analysis._valid_tokens import ValidTokens, valid_tokens
 from haarbor.argument_kinds import require_function
 from haarbor.errors import SettingError
-from haarbor.questionnaire import HeadTrees
 from haarbor.store import Run
 
 __all__ = ["OrganizedHeads", "organized_heads", "require_logits"]

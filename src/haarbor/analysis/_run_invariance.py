@@ -3,26 +3,78 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from haarbor.analysis._damaged_results import tell_remade, whole_result
-from haarbor.analysis._head_trees import HeadSettings
+from haarbor.analysis._head_trees import HeadSettings, HeadTrees
 from haarbor.analysis._organized_heads import OrganizedHeads, organized_heads
 from haarbor.argument_kinds import require_function, require_whole_number
-from haarbor.array_types import FloatArray, frozen
+from haarbor.array_types import FloatArray, IntArray, frozen
 from haarbor.engines import parallel_map
 from haarbor.errors import DataError
-from haarbor.paraproducts import InvarianceFigures, RunInvariance, SoftmaxInvariance, softmax_invariance
-from haarbor.questionnaire import HeadTrees
+from haarbor.paraproducts import InvarianceFigures, SoftmaxInvariance, softmax_invariance
 from haarbor.store import Run
+from haarbor.stored_result import stored_result
 from haarbor.wavelets import head_entropy
 
-__all__ = ["run_invariance"]
+__all__ = ["RunInvariance", "run_invariance"]
 
 FIGURES = tuple(field.name for field in dataclasses.fields(InvarianceFigures))
+
+
+@stored_result("RunInvariance")
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RunInvariance:
+    """Figures of :func:`haarbor.softmax_invariance` for all heads of one batch, each on trees of its own.
+
+    Arrays have shape (n_heads,). A head whose softmax is uniform has nothing to explain: NaN.
+    """
+
+    figures: Mapping[str, FloatArray]
+    """By the names of `InvarianceFigures`."""
+    shuffled_trees: Mapping[str, FloatArray]
+    shuffled_rows: Mapping[str, FloatArray]
+    logit_deviation: FloatArray
+    """Standard deviation of the valid logits about their row means."""
+    entropy: FloatArray
+    """Mean-removed Haar entropy of the logits over the 400 coarsest functions."""
+    layers: IntArray
+    """Layer of each head."""
+    heads_per_layer: int
+    batch: int
+    stream: str
+    settings: str
+    """Of the trees: "ours" or "paper"."""
+    seed: int
+
+    @property
+    def labels(self) -> list[str]:
+        """Heads as layer.head."""
+        places = np.arange(self.layers.size)
+        return [f"{place // self.heads_per_layer}.{place % self.heads_per_layer}" for place in places]
+
+    def order(self) -> IntArray:
+        """Heads from the closest to invariant to the farthest; those without a figure last."""
+        return np.argsort(-self.figures["invariance"], kind="stable")
+
+    def correlations(self) -> dict[str, float]:
+        """Spearman correlation of `invariance` with other figures; NaN where one of them is constant."""
+        return {
+            "logit deviation": _spearman(self.figures["invariance"], self.logit_deviation),
+            "layer": _spearman(self.figures["invariance"], self.layers.astype(np.float64)),
+            "Haar entropy": _spearman(self.figures["invariance"], self.entropy),
+            "spread of the constants": _spearman(
+                self.figures["invariance"], self.figures["constant_deviation"]
+            ),
+        }
+
+    def __repr__(self) -> str:
+        middle = float(np.nanmedian(self.figures["invariance"]))
+        return f"RunInvariance({self.layers.size} heads, batch {self.batch}, median invariance {middle:.3f})"
 
 
 def run_invariance(
@@ -138,3 +190,12 @@ def _half(on_progress: Callable[[int, int], None] | None, which: int) -> Callabl
     if on_progress is None:
         return None
     return lambda done, total: on_progress(done + which * total, 2 * total)
+
+
+def _spearman(one: FloatArray, two: FloatArray) -> float:
+    from scipy.stats import rankdata
+
+    present = np.isfinite(one) & np.isfinite(two)
+    if present.sum() < 3 or np.ptp(one[present]) == 0 or np.ptp(two[present]) == 0:
+        return float("nan")
+    return float(np.corrcoef(rankdata(one[present]), rankdata(two[present]))[0, 1])

@@ -240,7 +240,7 @@ class Run:
         Parameters
         ----------
         value : object
-            A result of Haarbor (see :func:`haarbor.store.register_result_type`), a tree, an array,
+            A result of Haarbor (see :func:`haarbor.store.stored_result`), a tree, an array,
             or a mapping, list or tuple of such.
         name : str
             As in "organization".
