@@ -194,35 +194,3 @@ def test_what_an_interrupted_batch_left_is_gone_once_the_run_is_opened(tmp_path,
     (tmp_path / "cut.zarr/decoder/logits/c.1.0.0.0.0.0123.partial").write_bytes(b"half a chunk")
     create_run(tmp_path / "cut.zarr", plan).close()
     assert_same_files(tmp_path / "cut.zarr", tmp_path / "clean.zarr")
-
-
-def test_a_lock_file_removed_by_its_holder_meanwhile_does_not_count(tmp_path, monkeypatch):
-    from haarbor.store import _file_lock as file_lock
-
-    path = tmp_path / "x.lock"
-    attempts = []
-    try_lock = file_lock._try_lock
-
-    def removed_first(descriptor):
-        if not attempts:
-            path.unlink()
-        attempts.append(descriptor)
-        return try_lock(descriptor)
-
-    monkeypatch.setattr(file_lock, "_try_lock", removed_first)
-    lock = file_lock.FileLock(path, "x")
-    assert len(attempts) == 2
-    with pytest.raises(StoreError, match="one process at a time may write to x"):
-        file_lock.FileLock(path, "x")
-    lock.release()
-    assert not path.exists()
-
-
-def test_a_patient_process_gets_the_lock_when_it_is_free(tmp_path):
-    import threading
-
-    from haarbor.store._file_lock import FileLock
-
-    first = FileLock(tmp_path / "x.lock", "x")
-    threading.Timer(0.1, first.release).start()
-    FileLock(tmp_path / "x.lock", "x", patience_seconds=20).release()
