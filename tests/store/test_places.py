@@ -83,6 +83,13 @@ def test_urls_that_are_none_are_refused(url):
     refused(open_run, url)
 
 
+def test_a_url_without_fsspec_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    assert refused(open_run, "s3://bucket/run.zarr") == (
+        "a run at a URL needs the fsspec package, which is not installed. Run pip install 'haarbor[remote]'."
+    )
+
+
 def test_a_remote_library_that_fails_is_one_line(monkeypatch):
     from zarr.storage import MemoryStore
 

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from haarbor.errors import SettingError, StoreError
+from haarbor.options import shown
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._documents import (
     MOST_BYTES,
     digest_of,
     digested_attributes,
     digested_document,
-    short_text,
 )
 from haarbor.store._keys import Keys
 from haarbor.store._layout import (
@@ -159,7 +159,7 @@ def checked_batch(batch: object) -> int:
     is_number = isinstance(batch, (int, np.integer)) and not isinstance(batch, bool)
     if not is_number or not 0 <= batch < MOST_BATCHES:  # type: ignore[operator]
         raise SettingError(
-            f"batch must be a whole number from 0 to {MOST_BATCHES - 1}; found {short_text(repr(batch))}. "
+            f"batch must be a whole number from 0 to {MOST_BATCHES - 1}; found {shown(batch)}. "
             "Batches are counted from 0."
         )
     return int(batch)  # type: ignore[call-overload, no-any-return]

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from haarbor.errors import SettingError
+from haarbor.options import shown
+from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
-from haarbor.store._local_path import shown
 
 __all__ = [
     "MOST_BYTES",
@@ -27,7 +28,6 @@ __all__ = [
     "parsed_document",
     "parsed_json",
     "require_empty_group",
-    "short_text",
 ]
 
 MOST_BYTES = 2**26
@@ -178,7 +178,7 @@ def first_difference(there: Any, here: Any, place: str = "") -> Difference | Non
             inner = f"{place}.{name}" if place else str(name)
             if name not in there or name not in here:
                 one, other = ("missing" if name not in values else "given" for values in (there, here))
-                return Difference(short_text(shown(inner)), one, other)
+                return Difference(_short(inner), one, other)
             found = first_difference(there[name], here[name], inner)
             if found is not None:
                 return found
@@ -191,25 +191,10 @@ def first_difference(there: Any, here: Any, place: str = "") -> Difference | Non
         return None
     if type(there) is type(here) and there == here:
         return None
-    return Difference(short_text(shown(place)), _value_text(there), _value_text(here))
+    return Difference(_short(place), shown(there), shown(here))
 
 
-def _value_text(value: Any) -> str:
-    try:
-        return short_text(repr(value))
-    except RecursionError:
-        return "something nested too deeply"
-
-
-def short_text(text: str, most: int = 120) -> str:
-    """Text of at most so many letters, its middle left out where it is longer, for a message.
-
-    Examples
-    --------
-    >>> short_text("abcdefghij", 7)
-    'ab...ij'
-    """
-    if len(text) <= most:
-        return text
-    half = (most - 3) // 2
-    return f"{text[:half]}...{text[-half:]}"
+def _short(place: str) -> str:
+    """Name of a place in one line; names from outside may hold anything, and be of any length."""
+    text = printable(place)
+    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from haarbor.errors import HaarborError, StoreError
-from haarbor.store._local_path import shown
+from haarbor.printable import printable
 
 __all__ = ["storage_failures"]
 
@@ -53,10 +53,10 @@ free some space, then run the same command again to go on.
         number = error.errno if isinstance(error, OSError) else None
         reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
         advice = _ADVICE.get(number or 0, "What was complete before is unharmed.")
-        failure = StoreError(f"{shown(doing)} failed: {_first_line(reason)}. {advice}")
+        failure = StoreError(f"{printable(doing)} failed: {_first_line(reason)}. {advice}")
         failure.errno = number
         raise failure from error
 
 
 def _first_line(reason: str) -> str:
-    return shown(reason.strip().split("\n")[0].rstrip(". "))
+    return printable(reason.strip().split("\n")[0].rstrip(". "))

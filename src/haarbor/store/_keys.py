@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from haarbor.errors import StoreError
+from haarbor.printable import printable
 from haarbor.store._failures import storage_failures
 from haarbor.store._local_keys import LocalKeys
-from haarbor.store._local_path import local_path, location_text, shown
+from haarbor.store._local_path import local_path, location_text
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -135,9 +137,14 @@ def keys_at(
 
 def _keys_at_url(text: str, read_only: bool, storage_options: Mapping[str, Any] | None) -> Keys:
     try:
-        from zarr.storage import FsspecStore
+        importlib.import_module("fsspec")
     except ImportError:
-        raise StoreError("a URL needs zarr 3; it is not installed. Run pip install 'zarr>=3.1'.") from None
+        raise StoreError(
+            "a run at a URL needs the fsspec package, which is not installed. "
+            "Run pip install 'haarbor[remote]'."
+        ) from None
+    from zarr.storage import FsspecStore
+
     from haarbor.store._remote_keys import RemoteKeys
 
     options = None if storage_options is None else dict(storage_options)
@@ -152,6 +159,6 @@ def _usable_url(url: str) -> Iterator[None]:
         yield
     except (ImportError, ValueError) as error:
         raise StoreError(
-            f"a location must be a path or a URL that fsspec knows; {shown(url)} is neither: {error}. "
+            f"a location must be a path or a URL that fsspec knows; {printable(url)} is neither: {error}. "
             "Check its beginning, or install what it needs."
         ) from None

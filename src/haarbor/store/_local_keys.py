@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 
 from haarbor.errors import StoreError
+from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._failures import storage_failures
 from haarbor.store._file_lock import FileLock
 from haarbor.store._foreign_files import is_foreign
 from haarbor.store._layout import LOCK, UNFINISHED
-from haarbor.store._local_path import shown
 
 __all__ = ["LocalKeys"]
 
@@ -39,7 +39,7 @@ class LocalKeys:
     @property
     def address(self) -> str:
         """The folder."""
-        return shown(self.root)
+        return printable(self.root)
 
     @cached_property
     def _real_root(self) -> str:
@@ -209,8 +209,9 @@ class LocalKeys:
             self._folders_inside.add(folder)
             return
         raise StoreError(
-            f"the files of a run must lie inside it; {shown(path)} is behind a link to {shown(real)}. "
-            "Copy the run with its links followed, as cp -rL does, or put the file in place of the link."
+            f"the files of a run must lie inside it; {printable(path)} is behind a link to "
+            f"{printable(real)}. Copy the run with its links followed, as cp -rL does, or put "
+            "the file in place of the link."
         )
 
 

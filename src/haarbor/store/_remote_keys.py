@@ -12,11 +12,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from haarbor.errors import StoreError
+from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._failures import storage_failures
 from haarbor.store._foreign_files import is_foreign
 from haarbor.store._layout import LOCK
-from haarbor.store._local_path import shown
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -42,7 +42,7 @@ class RemoteKeys:
 
     def __init__(self, store: Store, address: str) -> None:
         self._store = store
-        self._address = shown(address)
+        self._address = printable(address)
 
     @property
     def address(self) -> str:
@@ -165,7 +165,7 @@ class RemoteLock:
             return None
         try:
             holder = json.loads(found)
-            host, process = shown(str(holder["host"])), int(holder["process"])
+            host, process = printable(str(holder["host"])), int(holder["process"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return "another process"
         if host == socket.gethostname() and not _alive(process):

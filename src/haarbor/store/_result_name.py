@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from haarbor.errors import SettingError
+from haarbor.options import shown
 from haarbor.store._batch_marker import checked_batch
-from haarbor.store._documents import short_text
 from haarbor.store._layout import RESULTS, batch_number, name_fits
 from haarbor.store._run_plan import RunPlan
 
@@ -42,7 +42,7 @@ class ResultName(NamedTuple):
         if not name_fits(self.name):
             raise SettingError(
                 "a result's name must be letters, digits, '_', '-' or '.'; "
-                f"found {short_text(repr(self.name))}. Choose another name."
+                f"found {shown(self.name)}. Choose another name."
             )
         plan.stream(self.stream)
         plan.require_content(self.content)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from haarbor.errors import StoreError
+from haarbor.options import shown
 from haarbor.store._batch_marker import complete_batches, read_marker
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._documents import (
@@ -16,7 +17,6 @@ from haarbor.store._documents import (
     group_attributes,
     group_document,
     require_empty_group,
-    short_text,
 )
 from haarbor.store._keys import Keys
 from haarbor.store._layout import BATCHES, FORMAT, METADATA, RESULTS, VERSION
@@ -114,7 +114,7 @@ def stored_plan(keys: Keys) -> RunPlan | None:
         others = keys.children("")
         if others:
             raise DamagedPartError(
-                f"{keys.address} must be a Haarbor run or empty; it holds {short_text(repr(others[0]))} and "
+                f"{keys.address} must be a Haarbor run or empty; it holds {shown(others[0])} and "
                 "no run. Choose another place."
             )
         return None
@@ -125,13 +125,13 @@ def _plan_in(keys: Keys, data: bytes, attributes: dict[str, Any]) -> RunPlan:
     if attributes.get("format") != FORMAT:
         raise DamagedPartError(
             f"{keys.address} must be a Haarbor run; it is a zarr store of something else "
-            f"(format {short_text(repr(attributes.get('format')))}). Choose another place."
+            f"(format {shown(attributes.get('format'))}). Choose another place."
         )
     version = attributes.get("version")
     if type(version) is not int or version != VERSION:
         raise DamagedPartError(
             f"{keys.address} must be a run of version {VERSION}; it is of version "
-            f"{short_text(repr(version))}. Install the Haarbor it was written with, or capture it again."
+            f"{shown(version)}. Install the Haarbor it was written with, or capture it again."
         )
     try:
         plan = digested_attributes(data).get("plan")

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from haarbor.errors import HaarborError, SettingError, ShapeError, StoreError
-from haarbor.store._documents import digest_of, first_difference, short_text
+from haarbor.options import shown
+from haarbor.store._documents import digest_of, first_difference
 from haarbor.store._layout import MOST_BATCHES, RESERVED, name_fits
 from haarbor.store._stored_numbers import StoredDtype
 
@@ -53,7 +54,7 @@ class StreamPlan:
             if not _whole_number(size, most):
                 raise ShapeError(
                     f"{name} of stream {self.name!r} must be a whole number from 1 to {most}; "
-                    f"found {short_text(repr(size))}."
+                    f"found {shown(size)}."
                     " Pass such a number."
                 )
             object.__setattr__(self, name, int(size))
@@ -74,7 +75,7 @@ class StreamPlan:
         ):
             raise ShapeError(
                 f"head_groups of stream {self.name!r} must hold a key-value head for each of "
-                f"{self.n_heads} heads, counted from 0; found {short_text(repr(given))}."
+                f"{self.n_heads} heads, counted from 0; found {shown(given)}."
                 " Pass one number for each head, or None."
             )
         return tuple(int(group) for group in groups)
@@ -156,7 +157,7 @@ class RunPlan:
             if not _whole_number(self.n_batches, MOST_BATCHES):
                 raise SettingError(
                     f"n_batches must be at least 1 and at most {MOST_BATCHES}, or None; "
-                    f"found {short_text(repr(self.n_batches))}."
+                    f"found {shown(self.n_batches)}."
                     " Pass such a number, or None where it is not known."
                 )
             object.__setattr__(self, "n_batches", int(self.n_batches))
@@ -203,16 +204,14 @@ class RunPlan:
             if isinstance(name, str) and stream.name == name:
                 return stream
         names = ", ".join(repr(stream.name) for stream in self.streams)
-        raise SettingError(
-            f"stream must be one of {names}; found {short_text(repr(name))}. Name one of these."
-        )
+        raise SettingError(f"stream must be one of {names}; found {shown(name)}. Name one of these.")
 
     def require_content(self, content: object) -> None:
         """SettingError unless the run holds this content."""
         if not isinstance(content, str) or content not in self.contents:
             raise SettingError(
                 f"content must be one that the run holds, {' or '.join(map(repr, self.contents))}; "
-                f"found {short_text(repr(content))}. Capture it with that content added."
+                f"found {shown(content)}. Capture it with that content added."
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -272,9 +271,7 @@ def _whole_number(value: object, most: int, *, least: int = 1) -> bool:
 
 def _require_text(name: str, value: object) -> None:
     if not _is_text(value):
-        raise SettingError(
-            f"{name} must be a text that can be printed; found {short_text(repr(value))}. Pass a name."
-        )
+        raise SettingError(f"{name} must be a text that can be printed; found {shown(value)}. Pass a name.")
 
 
 def _is_text(value: object) -> bool:
