@@ -1,6 +1,4 @@
-import dataclasses
-import json
-import math
+import shutil
 
 import numpy as np
 import pytest
@@ -9,108 +7,21 @@ import haarbor as hb
 from haarbor.errors import SettingError, StoreError
 from haarbor.questionnaire import consensus
 from haarbor.store import create_run, open_run
-from haarbor.store._batch_marker import digest_of
-from haarbor.store._result_values import restored_value, stored_value
-from tests.samples import CHAINED, HALVES, causal_probabilities, random_tree
-from tests.store.runs import tiny_plan, write_batch
+from tests.samples import causal_probabilities
+from tests.store.builders import RESULT, assert_same, tiny_plan, write_batch
 
 
-@pytest.fixture
-def place(complete_run):
-    return complete_run
-
-
-@pytest.fixture
-def run(place):
-    return open_run(place)
+def test_a_result_copied_to_another_place_is_refused(described_run):
+    run = open_run(described_run)
+    shutil.copytree(described_run / RESULT, described_run / RESULT.replace("probabilities", "logits"))
+    with pytest.raises(StoreError, match="it is that of another result"):
+        run.load_result("scores", batch=0, content="logits")
+    assert not run.has_result("scores", batch=0, content="logits")
 
 
 @pytest.fixture
 def organization(run):
     return hb.organize(run.tensor(0), mask=run.mask(0))
-
-
-def assert_same(found, expected):
-    """Equal in type and value, all the way down."""
-    assert type(found) is type(expected)
-    if dataclasses.is_dataclass(expected):
-        for field in dataclasses.fields(expected):
-            assert_same(getattr(found, field.name), getattr(expected, field.name))
-    elif isinstance(expected, dict):
-        assert list(found) == list(expected)
-        for name in expected:
-            assert_same(found[name], expected[name])
-    elif isinstance(expected, list | tuple):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            assert_same(one, other)
-    elif isinstance(expected, np.ndarray):
-        assert found.dtype == expected.dtype
-        assert found.shape == expected.shape
-        assert np.array_equal(found, expected, equal_nan=found.dtype.kind == "f")
-        assert not found.flags.writeable
-    else:
-        assert found == expected or (math.isnan(found) and math.isnan(expected))
-
-
-def round_trip(value):
-    description, arrays = stored_value(value)
-    text = json.dumps(description, allow_nan=False)
-    return restored_value(json.loads(text), lambda name: arrays[name].copy())
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None, True, 3, -0.1, 1e-300, float("nan"), float("inf"), "é\ud800", [1, [2.5, None]], (1, ("a",)), {},
-        {"b": 1, "a": (2, [3])}, {"tuple": 1}, {"type": "x"}, HALVES, (CHAINED, HALVES, CHAINED),
-        np.arange(3), np.zeros((2, 0)), np.array(2.5), np.array([True, False]), np.eye(2, dtype=np.float16),
-        np.array([np.nan, 1]), {"x/y": np.ones(2), "..": np.zeros(1)}, np.array([2**63 + 1], dtype=np.uint64),
-    ],
-)  # fmt: skip
-def test_values_come_back_as_they_were(value, run):
-    assert_same(round_trip(value), value)
-    run.save_result(value, "value")
-    assert_same(run.load_result("value"), value)
-
-
-def test_numpy_scalars_become_numbers():
-    assert_same(round_trip([np.float64(0.5), np.int32(3), np.bool_(True)]), [0.5, 3, True])
-
-
-def test_equal_trees_are_kept_once(rng):
-    tree = random_tree(rng, 7)
-    _, arrays = stored_value({"a": tree, "b": [tree, hb.PartitionTree(tree.levels)]})
-    assert list(arrays) == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (object(), "type that has a stored form; the value is a object"),
-        ({"a": [1, {2, 3}]}, r"a\.1 is a set"),
-        ({1: 2}, "texts for keys"),
-        ({"a": np.array([None])}, "must hold numbers; a is of dtype object"),
-        (np.array(["x"]), "must hold numbers"),
-        (1j, "is a complex"),
-    ],
-)
-def test_values_without_a_stored_form_are_refused(value, words):
-    with pytest.raises(SettingError, match=words):
-        stored_value(value)
-
-
-def test_parts_this_haarbor_does_not_know_are_refused():
-    with pytest.raises(StoreError, match=r"parts this Haarbor knows; found \['pickle'\]"):
-        restored_value({"pickle": "x"}, None)
-    with pytest.raises(StoreError, match="of a type this Haarbor knows; found 'Mystery'"):
-        restored_value({"type": "Mystery", "version": 1, "fields": {}}, None)
-    with pytest.raises(
-        StoreError, match="a stored HeadEntropy must be of version 1 or older; found version 2"
-    ):
-        restored_value({"type": "HeadEntropy", "version": 2, "fields": {}}, None)
-    with pytest.raises(StoreError, match="a stored HeadEntropy must have its fields"):
-        restored_value({"type": "HeadEntropy", "version": 1, "fields": {"raw": 1}}, None)
 
 
 def test_an_organization_comes_back(run, place, organization):
@@ -284,26 +195,3 @@ def test_a_disk_that_fails_is_no_damage(run, monkeypatch):
     monkeypatch.setattr(LocalKeys, "read", failing)
     with pytest.raises(StoreError, match="Input/output error"):
         run.kept_result("x", batch=0)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"type": "HeadEntropy", "version": "new", "fields": {}},
-        {"type": "HeadEntropy", "version": 1, "fields": []},
-        {"mapping": 3},
-        {"tree": "nowhere"},
-        {"float": "many"},
-    ],
-    ids=str,
-)
-def test_values_that_are_not_what_was_written_are_damage(value, run, place):
-    run.save_result(1, "x", batch=0)
-    path = place / "results/decoder/probabilities/batch-00000/x/zarr.json"
-    document = json.loads(path.read_text())
-    attributes = document["attributes"]
-    del attributes["digest"]
-    attributes["value"] = value
-    attributes["digest"] = digest_of(attributes)
-    path.write_text(json.dumps(document))
-    assert run.kept_result("x", batch=0).state == "damaged"
