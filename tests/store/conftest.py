@@ -1,4 +1,4 @@
-"""Runs that are written once and copied for each test that spoils or extends them, and places for new ones."""
+"""Runs that are written once and copied for each test that spoils or extends them, and new places."""
 
 import shutil
 import tempfile

@@ -1,5 +1,3 @@
-import os
-
 import numpy as np
 import pytest
 
@@ -17,9 +15,6 @@ FOREIGN = (
     "#zarr.json#",
     ".nfs00ab",
 )
-
-
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and links")
 
 
 def litter(place):

@@ -1,7 +1,8 @@
-"""The run on disk: attention of a model batch by batch, crash-safe, with the results beside it.
+"""Runs on disk or at a URL: the attention of a model, batch by batch, and the results made from it.
 
-This package is the only one that knows the layout. Importing it does not import zarr; opening or
-creating a run does.
+A writer may be killed at any moment: every batch and every result is then whole or absent. This room
+is the only one that knows the layout of a run. Importing it does not import zarr; opening or creating
+a run does.
 """
 
 from haarbor.store._batch_marker import Labels

@@ -1,4 +1,4 @@
-"""Arrays in files, mapped rather than read, and never unpickled."""
+"""Arrays in files: they are mapped into memory, not read at once, and never unpickled."""
 
 from __future__ import annotations
 

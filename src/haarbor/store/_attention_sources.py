@@ -1,4 +1,4 @@
-"""Arrays that people have, seen as batches and layers of attention."""
+"""Arrays of users, taken apart into batches and layers of attention."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class ArraySource:
 
 
 class CacheSource:
-    """One array a layer, as in a TransformerLens cache.
+    """One array per layer, as in a TransformerLens cache.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class JoinedSource:
 
 
 def cache_contents(arrays: Mapping[str, Any]) -> dict[str, CacheSource]:
-    """Contents of a TransformerLens-style cache; empty if it is none.
+    """Contents of a TransformerLens-style cache; empty if the arrays are no such cache.
 
     Parameters
     ----------

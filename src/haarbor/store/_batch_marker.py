@@ -1,4 +1,4 @@
-"""The mark of a complete batch: what was written, and the labels of its queries and keys."""
+"""The marker of a complete batch: what was written, and the labels of its queries and keys."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BatchMarker:
     plan: str
     """Digest of the plan of the run that the batch belongs to."""
     checksums: Mapping[str, tuple[str, ...]]
-    """For each array the crc32c of its chunks of this batch: one a layer, or one for a mask or picture."""
+    """For each array the crc32c of its chunks of this batch: one per layer, or one for a mask or picture."""
     labels: Mapping[str, Labels]
     """For each stream the texts of queries and keys; empty for a run without labels."""
     picture: tuple[int, int, int] | None = None
@@ -78,7 +78,7 @@ class BatchMarker:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything the marker says, so of every chunk's checksum."""
+        """SHA-256 of everything the marker says, and so of the checksum of every chunk."""
         return digest_of(self._content())
 
     def to_bytes(self) -> bytes:
@@ -92,7 +92,7 @@ class BatchMarker:
         Raises
         ------
         DamagedPartError
-            If that is not what it is, or it is not the marker of a batch of this plan.
+            If it is no marker, or the marker of a batch of another plan.
         """
         found = digested_attributes(data)
         if sorted(found) != list(_MEMBERS) or found["format"] != _FORMAT or found["version"] != VERSION:
@@ -144,7 +144,7 @@ def _is_checksum(value: object) -> bool:
 
 
 def checked_batch(batch: object) -> int:
-    """Number of a batch, as it can be one.
+    """Number of a batch as an int, after checking that a batch can have it.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def read_marker(keys: Keys, plan: RunPlan, batch: int) -> BatchMarker:
     Raises
     ------
     DamagedPartError
-        If it is damaged, in words for a reader.
+        If it is damaged. The message is complete and can be shown to a user.
     StoreError
         If the batch is not complete.
     """

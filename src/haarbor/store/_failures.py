@@ -1,4 +1,4 @@
-"""Failures of a disk or a network, said in one line."""
+"""Failures of a disk or a network, turned into an error of one line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def storage_failures(doing: str, *, of_anything: bool = False) -> Iterator[None]
     doing : str
         As in "writing layer 3 of batch 0".
     of_anything : bool, default False
-        Whether to do so with every other exception too: the libraries behind URLs have their own.
+        Whether to do so with every other exception too: the libraries behind URLs raise their own kinds.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def import_arrays(
     dtype: StoredDtype = "float32",
     settings: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Run made of arrays instead of a model.
+    """Make a run from arrays instead of a model.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def import_arrays(
     labels : sequence of str, length n_queries, optional
         Texts of the queries, and of the keys if there are as many; "row,column" of patches.
     pictures : sequence of array_like of uint8, shape (height, width, 3), optional
-        What a vision network saw, one a batch, at most 224 pixels on a side. The labels then are of
+        What a vision network saw, one per batch, at most 224 pixels on a side. The labels then are of
         patches.
     model : str, default "arrays"
         Name of the model.

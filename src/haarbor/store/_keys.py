@@ -1,4 +1,4 @@
-"""Keys and their bytes, on a local disk or at a URL: what the store needs of the place it lies at."""
+"""Keys and their bytes, on a local disk or at a URL: all that the store needs of a place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Keys", "Lock", "keys_at"]
 
 
 class Lock(Protocol):
-    """Right to write, given back by `release`."""
+    """The right to write to a place, until `release` is called."""
 
     def release(self) -> None:
         """Give the lock back; doing so twice is harmless."""
@@ -129,7 +129,7 @@ def keys_at(
 
     store = location
     if location.read_only != read_only:
-        # A store that can only be read is one to read from; writing to it fails in its own words.
+        # A store that can only be read stays as it is; writing to it raises its own error.
         with contextlib.suppress(NotImplementedError, ValueError):
             store = location.with_read_only(read_only)
     return RemoteKeys(store, str(location))

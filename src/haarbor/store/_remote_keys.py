@@ -115,16 +115,17 @@ class RemoteKeys:
         return None
 
     def lock(self, name: str, *, patience_seconds: float = 0.0) -> RemoteLock:
-        """Take the lock called `name`, as well as object stores allow."""
+        """Take the lock called `name`, as reliably as object stores allow."""
         return RemoteLock(self, f".{name}{LOCK}", patience_seconds=patience_seconds)
 
 
 class RemoteLock:
     """A key that says who writes, held from construction to `release`.
 
-    Best effort: between looking for the key and writing it another process may do the same, which
-    reading it back afterwards catches in most cases. A holder that died on this machine is noticed
-    and replaced; one that died elsewhere leaves a key to be removed by hand.
+    This is not safe in every case: between looking for the key and writing it another process may do
+    the same, which is noticed in most cases because the key is read back afterwards. The lock of a
+    process that died on this machine is taken over; one that died elsewhere leaves a key that has to be
+    removed by hand.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a result is of, what it is called, and where that makes it lie in a run."""
+"""The name of a result: what it was made from, what it is called, and its place in the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ONE_BATCH = "batch-"
 
 
 class ResultName(NamedTuple):
-    """What a result is of, and what it is called."""
+    """What a result was made from, and what it is called."""
 
     stream: str
     content: str

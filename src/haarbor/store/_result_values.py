@@ -1,4 +1,4 @@
-"""Results as JSON and arrays, and back: no pickle, and nothing that a reader would have to run."""
+"""Results turned into JSON and arrays, and back; no pickle, so reading a result never runs code."""
 
 from __future__ import annotations
 

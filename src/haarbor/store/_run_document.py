@@ -1,4 +1,4 @@
-"""The root of a run: which format it is, and the plan."""
+"""The root of a run, which holds the format and the plan, and the groups below it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def write_plan(keys: Keys, plan: RunPlan) -> None:
-    """Make the root of a run of `plan`."""
+    """Write the root of a run of `plan`."""
     attributes = {
         "format": FORMAT,
         "version": VERSION,
@@ -66,7 +66,7 @@ def write_groups(keys: Keys, plan: RunPlan, *, repair: bool) -> None:
             if not repair:
                 raise StoreError(
                     f"the group {group!r} of {keys.address} must be described as it was written; {error}. "
-                    "Open the run with create_run(..., repair=True) to describe it anew."
+                    "Open the run with create_run(..., repair=True) to write the description again."
                 ) from None
             described = False
         if not described:
@@ -85,7 +85,7 @@ def require_group(keys: Keys, path: str) -> bool:
 
 
 def describe_group(keys: Keys, path: str) -> None:
-    """Describe a group of results or pictures, whatever described it before: there is nothing to lose."""
+    """Write the description of a group of results or pictures, unless it is there and undamaged."""
     try:
         described = require_group(keys, path)
     except DamagedPartError:
@@ -149,7 +149,7 @@ def _plan_in(keys: Keys, data: bytes, attributes: dict[str, Any]) -> RunPlan:
 
 
 def is_run_of(keys: Keys, plan: RunPlan) -> bool:
-    """Whether a complete batch says that this is a run of `plan`, whatever its root says."""
+    """Whether a complete batch proves that this is a run of `plan`, even if its root is damaged."""
     for batch in complete_batches(keys):
         with contextlib.suppress(DamagedPartError):
             read_marker(keys, plan, batch)

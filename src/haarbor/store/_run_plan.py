@@ -21,7 +21,7 @@ __all__ = ["LabelKind", "RunPlan", "StoredContent", "StreamPlan"]
 StoredContent = Literal["probabilities", "logits"]
 LabelKind = Literal["tokens", "patches", "none"]
 
-# Far above any network; what claims more is a mistake or damage, and would fill the memory.
+# Far more than any network has; larger numbers are a mistake or damage, and would fill the memory.
 _MOST = {"n_layers": 10**5, "n_heads": 10**5, "n_queries": 10**7, "n_keys": 10**7}
 _MOST_HEADS = 10**6
 _MOST_LAYER_VALUES = 2**38
@@ -62,7 +62,7 @@ class StreamPlan:
         if heads > _MOST_HEADS or values > _MOST_LAYER_VALUES:
             raise ShapeError(
                 f"stream {self.name!r} must have at most {_MOST_HEADS} heads, and {_MOST_LAYER_VALUES} "
-                f"entries a layer; found {heads} and {values}. Capture fewer tokens."
+                f"entries per layer; found {heads} and {values}. Capture fewer tokens."
             )
         if self.head_groups is not None:
             object.__setattr__(self, "head_groups", self._checked_groups())
@@ -284,7 +284,9 @@ def _is_text(value: object) -> bool:
 
 def _json_values(name: str, values: object) -> dict[str, Any]:
     if not isinstance(values, Mapping):
-        raise SettingError(f"{name} must be a mapping of names to values; found {type(values).__name__}.")
+        raise SettingError(
+            f"{name} must be a mapping of names to values; found {type(values).__name__}. Pass a dict."
+        )
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
     except RecursionError:

@@ -1,4 +1,4 @@
-"""A .safetensors file, mapped once, its tensors looked at where they are asked for."""
+"""A .safetensors file: mapped into memory once, each tensor read when it is asked for."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SafetensorsFile(Mapping[str, AnyArray]):
         header.pop("__metadata__", None)
         start = 8 + length
         self._places = {name: _place(name, entry, start, size) for name, entry in header.items()}
-        # One map for all: each would take a file handle of its own.
+        # One map for all tensors: one map per tensor would take a file handle each.
         self._bytes = np.memmap(file, dtype=np.uint8, mode="r")
 
     def __iter__(self) -> Iterator[str]:
