@@ -71,9 +71,7 @@ def test_a_description_written_anew_by_another_program_is_honoured(described_run
 @pytest.mark.parametrize("path", ["decoder/logits", "decoder/mask"])
 def test_repair_describes_arrays_anew_and_keeps_the_batches(described_run, described_once, path, change):
     edit(described_run / path / "zarr.json", CHANGES[change])
-    with pytest.raises(
-        StoreError, match=rf"the array '{path}' of .* must be described as it was described_once"
-    ):
+    with pytest.raises(StoreError, match=rf"the array '{path}' of .* must be described as it was written"):
         create_run(described_run, tiny_plan())
     with create_run(described_run, tiny_plan(), repair=True) as writer:
         assert writer.missing_batches == ()

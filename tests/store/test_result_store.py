@@ -118,7 +118,7 @@ def test_results_follow_the_batches_they_were_made_from(run, place):
         assert run.load_result("kept", batch=0) == 2
         assert run.load_result("some", batch=(0, 2)) == 4
         with pytest.raises(
-            StoreError, match=r"made from 3 batches \(0, 1, 2\), asked for 2 batches \(0, 2\)"
+            StoreError, match=r"it was made from 3 batches \(0, 1, 2\), and 2 batches \(0, 2\) were asked for"
         ):
             run.load_result("all")
         write_batch(writer, 1)
@@ -142,7 +142,7 @@ def test_a_result_of_a_batch_that_was_written_anew_is_refused(tmp_path):
     write(1.0).save_result(1, "all")
     run = write(2.0)
     assert not run.has_result("all")
-    with pytest.raises(StoreError, match=r"the batches were written anew since. Make it again"):
+    with pytest.raises(StoreError, match=r"the batches were written again since. Make it again"):
         run.load_result("all")
 
 

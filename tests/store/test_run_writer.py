@@ -76,7 +76,10 @@ def test_a_discarded_batch_can_be_written_again(complete_run, written_once):
 
 def test_batches_that_cannot_be_written(writer):
     write_batch(writer, 0)
-    with pytest.raises(StoreError, match=r"written once; batch 0 .* is complete"), writer.batch(0):
+    with (
+        pytest.raises(StoreError, match=r"must be written only once; batch 0 .* is complete"),
+        writer.batch(0),
+    ):
         pass
     with pytest.raises(SettingError, match="at least 0 and below 3; found 3"), writer.batch(3):
         pass

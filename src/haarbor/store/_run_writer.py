@@ -143,7 +143,7 @@ class RunWriter:
         batch = checked_batch(batch)
         if batch in self._open:
             raise StoreError(
-                f"a batch cannot be discarded while it is being written; batch {batch} is."
+                f"a batch must not be discarded while its block is open; batch {batch} is being written."
                 " Leave its block first."
             )
         self._keys.delete(marker_key(batch))
