@@ -66,7 +66,7 @@ def test_a_run_too_large_for_the_disk_is_refused_before_anything_is_made(tmp_pat
 def test_a_second_writer_is_refused_and_the_first_unharmed(tmp_path):
     place = tmp_path / "run.zarr"
     with create_run(place, tiny_plan()) as writer, writer.batch(0) as batch:
-        from tests.store.runs import STREAM, labels_of, layer_values, mask_of
+        from tests.store.builders import STREAM, labels_of, layer_values, mask_of
 
         batch.write_layer(None, 0, layer_values(STREAM, 0, 0))
         with pytest.raises(
@@ -86,7 +86,7 @@ def test_a_second_writer_is_refused_and_the_first_unharmed(tmp_path):
 def test_a_second_process_is_refused_while_the_first_lives(tmp_path):
     place = tmp_path / "run.zarr"
     code = (
-        "import sys; from haarbor.store import create_run; from tests.store.runs import tiny_plan\n"
+        "import sys; from haarbor.store import create_run; from tests.store.builders import tiny_plan\n"
         "try: create_run(sys.argv[1], tiny_plan()).close()\n"
         "except OSError as error: print(error)"
     )

@@ -137,7 +137,7 @@ def test_results_know_the_picture_their_batch_had(complete_run):
 
 
 def _rest_of_batch(batch, plan):
-    from tests.store.runs import layer_values, mask_of
+    from tests.store.builders import layer_values, mask_of
 
     for stream in plan.streams:
         for layer in range(stream.n_layers):
