@@ -19,7 +19,7 @@ import haarbor as hb
 from faults.kind import Form, Kind
 from faults.outcome import Outcome, defect, right
 from faults.stored_sample import without_waiting
-from haarbor.store import import_arrays, open_run, save_head_entropy, save_organization
+from haarbor.store import import_arrays, open_run
 
 __all__ = ["KIND"]
 
@@ -54,8 +54,8 @@ def _one_run(seed: int, place: Path) -> bool:
     run = import_arrays(X, folder)
     organization = hb.organize(X)
     entropy = hb.head_entropy(X, organization.trees)
-    save_organization(run, organization, 0)
-    save_head_entropy(run, entropy, 0)
+    run.save_result(organization, "organization", batch=0)
+    run.save_result(entropy, "head-entropy", batch=0)
     opened = open_run(folder)
     same = np.array_equal(opened.load_result("head-entropy", batch=0).raw, entropy.raw)
     whole = np.allclose(np.asarray(opened.tensor(0)), X, atol=1e-6) and not opened.verify()

@@ -19,7 +19,6 @@ from haarbor.store import (
     StreamPlan,
     create_run,
     open_run,
-    save_organization,
 )
 
 __all__ = ["STREAM", "everything_in", "sample_plan", "without_waiting", "write_sample"]
@@ -65,7 +64,7 @@ def write_sample(place: Path, n_batches: int = 2) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         organization = hb.organize(np.asarray(run.tensor(0)), mask=run.mask(0), n_iterations=1)
-    save_organization(run, organization, 0)
+    run.save_result(organization, "organization", batch=0)
     run.save_result({"scores": np.arange(3.0), "note": "made of all batches"}, "scores")
     return place
 

@@ -27,6 +27,7 @@ RANK = {
     "options": 0,
     "compiled": 0,
     "array_types": 0,
+    "stored_result": 0,
     "binary_scale": 1,
     "named_axes": 1,
     "whole_file": 2,

@@ -16,7 +16,7 @@ import numpy as np
 import zarr.storage  # noqa: F401  (loaded once, before the forks)
 
 from haarbor.store import open_run
-from tests.store.runs import assert_same_files, tiny_plan, write_run
+from tests.store.builders import assert_same_files, tiny_plan, write_run
 
 CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate"}
 PLAN = tiny_plan(n_batches=2, contents=("probabilities",))

@@ -7,7 +7,7 @@ import pytest
 
 from haarbor.errors import StoreError
 from haarbor.store import create_run, open_run
-from tests.store.runs import assert_same_files, files_of, tiny_plan, write_batch, write_run
+from tests.store.builders import assert_same_files, files_of, tiny_plan, write_batch, write_run
 
 
 def test_a_paused_run_equals_one_that_was_not(tmp_path):
@@ -66,7 +66,7 @@ def test_a_run_too_large_for_the_disk_is_refused_before_anything_is_made(tmp_pat
 def test_a_second_writer_is_refused_and_the_first_unharmed(tmp_path):
     place = tmp_path / "run.zarr"
     with create_run(place, tiny_plan()) as writer, writer.batch(0) as batch:
-        from tests.store.runs import STREAM, labels_of, layer_values, mask_of
+        from tests.store.builders import STREAM, labels_of, layer_values, mask_of
 
         batch.write_layer(None, 0, layer_values(STREAM, 0, 0))
         with pytest.raises(
@@ -86,7 +86,7 @@ def test_a_second_writer_is_refused_and_the_first_unharmed(tmp_path):
 def test_a_second_process_is_refused_while_the_first_lives(tmp_path):
     place = tmp_path / "run.zarr"
     code = (
-        "import sys; from haarbor.store import create_run; from tests.store.runs import tiny_plan\n"
+        "import sys; from haarbor.store import create_run; from tests.store.builders import tiny_plan\n"
         "try: create_run(sys.argv[1], tiny_plan()).close()\n"
         "except OSError as error: print(error)"
     )
@@ -123,68 +123,6 @@ def test_an_error_while_opening_gives_the_lock_back(tmp_path):
     assert open_run(place).verify() == ()
 
 
-def test_file_urls_are_folders(tmp_path):
-    write_run(f"file://{tmp_path}/run.zarr")
-    assert open_run(tmp_path / "run.zarr").n_batches == 3
-
-
-@pytest.mark.parametrize("location", ["memory://store-tests/run.zarr", "zarr"])
-def test_a_run_lives_at_a_url_as_on_a_disk(location, tmp_path):
-    import numpy as np
-
-    if location == "zarr":
-        from zarr.storage import MemoryStore
-
-        location = MemoryStore()
-    write_run(location, batches=(0,))
-    with create_run(location, tiny_plan()) as writer:
-        with pytest.raises(StoreError, match="one process at a time may write to"):
-            create_run(location, tiny_plan())
-        with pytest.raises(StoreError, match="batch 2 lacks"), writer.batch(2) as batch:
-            batch.write_mask(None, np.ones((4, 4), dtype=bool))
-        write_batch(writer, 1)
-        write_batch(writer, 2)
-    run = open_run(location)
-    local = open_run(write_run(tmp_path / "run.zarr"))
-    assert run.batches == local.batches
-    assert run.size_on_disk() == local.size_on_disk()
-    assert run.verify() == ()
-    for batch in run.batches:
-        assert np.array_equal(run.tensor(batch), local.tensor(batch))
-        assert run.labels(batch) == local.labels(batch)
-    run.save_result({"scores": np.arange(3)}, "scores", batch=0)
-    assert [found.name for found in run.results()] == ["scores"]
-    assert run.load_result("scores", batch=0)["scores"].tolist() == [0, 1, 2]
-    with create_run(location, tiny_plan()) as writer:
-        writer.discard(0)
-        assert run.batches == (1, 2)
-        assert run.results() == ()
-        write_batch(writer, 0)
-    assert run.batches == (0, 1, 2)
-    assert run.verify() == ()
-
-
-def test_a_dead_holder_of_a_remote_lock_is_replaced():
-    import json
-    import socket
-
-    from haarbor.store._keys import keys_at
-
-    keys = keys_at("memory://store-tests/locks", read_only=False)
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    keys.write(".writer.lock", json.dumps({"host": socket.gethostname(), "process": ended.pid}).encode())
-    lock = keys.lock("writer")
-    lock.release()
-    lock.release()
-    assert keys.read(".writer.lock", 100) is None
-    keys.write(".writer.lock", json.dumps({"host": "elsewhere", "process": 1}).encode())
-    with pytest.raises(
-        StoreError, match=r"process 1 on elsewhere does now.*remove the object '.writer.lock'"
-    ):
-        keys.lock("writer")
-
-
 @pytest.mark.parametrize("n_batches", [3, None])
 def test_what_an_interrupted_batch_left_is_gone_once_the_run_is_opened(tmp_path, n_batches):
     plan = tiny_plan(n_batches=n_batches)
@@ -194,35 +132,3 @@ def test_what_an_interrupted_batch_left_is_gone_once_the_run_is_opened(tmp_path,
     (tmp_path / "cut.zarr/decoder/logits/c.1.0.0.0.0.0123.partial").write_bytes(b"half a chunk")
     create_run(tmp_path / "cut.zarr", plan).close()
     assert_same_files(tmp_path / "cut.zarr", tmp_path / "clean.zarr")
-
-
-def test_a_lock_file_removed_by_its_holder_meanwhile_does_not_count(tmp_path, monkeypatch):
-    from haarbor.store import _file_lock as file_lock
-
-    path = tmp_path / "x.lock"
-    attempts = []
-    try_lock = file_lock._try_lock
-
-    def removed_first(descriptor):
-        if not attempts:
-            path.unlink()
-        attempts.append(descriptor)
-        return try_lock(descriptor)
-
-    monkeypatch.setattr(file_lock, "_try_lock", removed_first)
-    lock = file_lock.FileLock(path, "x")
-    assert len(attempts) == 2
-    with pytest.raises(StoreError, match="one process at a time may write to x"):
-        file_lock.FileLock(path, "x")
-    lock.release()
-    assert not path.exists()
-
-
-def test_a_patient_process_gets_the_lock_when_it_is_free(tmp_path):
-    import threading
-
-    from haarbor.store._file_lock import FileLock
-
-    first = FileLock(tmp_path / "x.lock", "x")
-    threading.Timer(0.1, first.release).start()
-    FileLock(tmp_path / "x.lock", "x", patience_seconds=20).release()

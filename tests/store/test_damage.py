@@ -5,21 +5,7 @@ import pytest
 
 from haarbor.errors import StoreError
 from haarbor.store import create_run, open_run
-from tests.store.runs import assert_same_files, tiny_plan, write_batch
-
-CHUNK = "decoder/logits/c.1.0.0.0.0"
-
-
-@pytest.fixture
-def place(complete_run):
-    return complete_run
-
-
-def flip(path, position):
-    data = bytearray(path.read_bytes())
-    data[position] ^= 0x10
-    path.write_bytes(bytes(data))
-
+from tests.store.builders import CHUNK, assert_same_files, flip, tiny_plan, write_batch
 
 SPOILED = {
     "a bit early": lambda path: flip(path, 3),
@@ -71,38 +57,3 @@ def test_a_damaged_mask_is_named(place):
     flip(place / "decoder/mask/c.0.0.0", 2)
     with pytest.raises(StoreError, match="batch 0, stream 'decoder', mask: "):
         open_run(place).mask(0)
-
-
-@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b"\xff\xfe"])
-def test_a_marker_that_cannot_be_read_is_named_and_repaired(place, data):
-    (place / "batches/00001/zarr.json").write_bytes(data)
-    run = open_run(place)
-    with pytest.raises(StoreError, match=r"the marker of batch 1 of .* must be readable"):
-        run.tensor(1)
-    [damage] = run.verify()
-    assert (damage.batch, damage.content) == (1, "marker")
-    with create_run(place, tiny_plan(), repair=True) as writer:
-        assert writer.missing_batches == (1,)
-
-
-def test_a_marker_that_was_changed_or_moved_is_noticed(place):
-    marker = place / "batches/00001/zarr.json"
-    text = marker.read_text()
-    marker.write_text(text.replace("q1.0", "q1.9"))
-    with pytest.raises(StoreError, match="its digest does not fit what it says"):
-        open_run(place).labels(1)
-    marker.write_text((place / "batches/00002/zarr.json").read_text())
-    with pytest.raises(StoreError, match="must be its own; it is of batch 2"):
-        open_run(place).labels(1)
-
-
-def test_an_array_without_description_is_a_store_error(place):
-    (place / "decoder/logits/zarr.json").unlink()
-    run = open_run(place)
-    with pytest.raises(StoreError, match=r"stream 'decoder', logits: its description is missing"):
-        run.tensor(0, "logits")
-    [damage] = run.verify()
-    assert (damage.batch, damage.stream, damage.content) == (-1, "decoder", "logits")
-    with create_run(place, tiny_plan()):
-        pass
-    assert run.verify() == ()

@@ -8,7 +8,7 @@ import pytest
 
 from haarbor.errors import StoreError
 from haarbor.store import StreamPlan, open_run
-from tests.store.runs import tiny_plan, write_run
+from tests.store.builders import tiny_plan, write_run
 
 RESULT = "results/decoder/probabilities/batch-00000/scores"
 KINDS = {

@@ -10,7 +10,7 @@ import pytest
 
 from haarbor.errors import StoreError
 from haarbor.store import RunPlan, StreamPlan, create_run, open_run
-from tests.store.runs import assert_same_files, files_of, tiny_plan, write_batch, write_run
+from tests.store.builders import assert_same_files, files_of, tiny_plan, write_batch, write_run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
 

@@ -6,7 +6,15 @@ import pytest
 
 from haarbor.errors import ShapeError, StoreError
 from haarbor.store import create_run, import_arrays, open_run
-from tests.store.runs import assert_same_files, files_of, picture_of, tiny_plan, write_batch, write_run
+from tests.store.builders import (
+    assert_same_files,
+    files_of,
+    flip,
+    picture_of,
+    tiny_plan,
+    write_batch,
+    write_run,
+)
 
 
 @pytest.fixture(scope="module")
@@ -17,12 +25,6 @@ def with_pictures(tmp_path_factory):
 @pytest.fixture
 def complete_run(with_pictures, tmp_path):
     return shutil.copytree(with_pictures, tmp_path / "run.zarr")
-
-
-def flip(path, position):
-    data = bytearray(path.read_bytes())
-    data[position] ^= 0x10
-    path.write_bytes(bytes(data))
 
 
 def test_pictures_come_back_as_they_were_and_cannot_be_changed(complete_run):
@@ -135,7 +137,7 @@ def test_results_know_the_picture_their_batch_had(complete_run):
 
 
 def _rest_of_batch(batch, plan):
-    from tests.store.runs import layer_values, mask_of
+    from tests.store.builders import layer_values, mask_of
 
     for stream in plan.streams:
         for layer in range(stream.n_layers):

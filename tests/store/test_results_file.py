@@ -6,7 +6,23 @@ import numpy as np
 import pytest
 
 import haarbor as hb
+from haarbor.errors import StoreError
 from haarbor.store import load_results_file, save_results_file
+
+
+def test_a_results_file_that_is_nested_too_deeply_is_one_line(tmp_path):
+    text = np.frombuffer(b'{"format":"haarbor results","version":1,"value":' + b"[" * 10**5, dtype=np.uint8)
+    np.savez(tmp_path / "deep.npz", **{"description.json": text})
+    with pytest.raises(StoreError, match=r"its description\.json is not"):
+        load_results_file(tmp_path / "deep.npz")
+
+
+def test_results_may_have_arrays_of_any_name(tmp_path):
+    value = {"file": np.ones(2), "allow_pickle": np.zeros(1), "args": np.full(1, 3.0)}
+    found = load_results_file(save_results_file(value, tmp_path / "results.npz"))
+    assert {name: array.tolist() for name, array in found.items()} == {
+        name: array.tolist() for name, array in value.items()
+    }
 
 
 @pytest.fixture

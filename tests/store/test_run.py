@@ -6,7 +6,7 @@ import pytest
 import haarbor as hb
 from haarbor.errors import SettingError, StoreError
 from haarbor.store import create_run, open_run
-from tests.store.runs import (
+from tests.store.builders import (
     CROSS,
     ENCODER,
     STREAM,
@@ -17,11 +17,6 @@ from tests.store.runs import (
     tiny_plan,
     write_run,
 )
-
-
-@pytest.fixture
-def run(complete_run):
-    return open_run(complete_run)
 
 
 def tensor_of(stream, batch, content, dtype=np.float32):
@@ -108,36 +103,6 @@ def test_size_on_disk_counts_every_file(run, tmp_path):
     assert run.size_on_disk() == sum(path.stat().st_size for path in files) > 0
 
 
-def test_layout_can_be_read_by_zarr_alone(tmp_path):
-    import zarr
-
-    write_run(tmp_path / "run.zarr", tiny_plan(dtype="float16"))
-    group = zarr.open_group(tmp_path / "run.zarr", mode="r")
-    assert sorted(name for name, _ in group.members(max_depth=None)) == [
-        "batches", "batches/00000", "batches/00001", "batches/00002",
-        "decoder", "decoder/logits", "decoder/mask", "decoder/probabilities", "results",
-    ]  # fmt: skip
-    assert group.attrs["format"] == "haarbor run"
-    assert group.attrs["version"] == 2
-    assert group.attrs["error_bound"] == {"relative": 2**-11, "absolute": 2**-25}
-    array = group["decoder/probabilities"]
-    assert (array.shape, array.chunks) == ((3, 2, 3, 4, 4), (1, 1, 3, 4, 4))
-    assert array.metadata.dimension_names == ("batch", "layer", "head", "query", "key")
-    codecs = json.loads((tmp_path / "run.zarr/decoder/probabilities/zarr.json").read_text())["codecs"]
-    assert [codec["name"] for codec in codecs] == ["bytes", "zstd", "crc32c"]
-    assert (group["decoder/mask"].shape, group["decoder/mask"].chunks) == ((3, 4, 4), (1, 4, 4))
-
-
-def test_zeros_are_written_as_a_chunk(tmp_path):
-    with create_run(tmp_path / "run.zarr", tiny_plan(n_batches=1, contents=("logits",))) as writer:
-        with writer.batch(0) as batch:
-            batch.write_mask(None, mask_of(STREAM))
-            for layer in range(2):
-                batch.write_layer(None, layer, {"logits": np.zeros((3, 4, 4))})
-        assert not np.asarray(writer.run.tensor(0, "logits")).any()
-    assert (tmp_path / "run.zarr/decoder/logits/c.0.1.0.0.0").is_file()
-
-
 def test_asking_for_what_is_not_there(run, tmp_path):
     with pytest.raises(StoreError, match=r"one of the 3 complete ones of .*run.zarr; batch 7 is not there"):
         run.tensor(7)
@@ -182,11 +147,6 @@ def test_open_run_refuses_other_zarr_stores_and_other_versions(tmp_path):
     root.write_text("{ cut off")
     with pytest.raises(StoreError, match="must be the JSON of a zarr 3 group; it cannot be read"):
         open_run(tmp_path / "run.zarr")
-
-
-def test_a_location_with_an_unknown_scheme_is_refused():
-    with pytest.raises(StoreError, match="a path or a URL that fsspec knows"):
-        open_run("gopher-hole://x")
 
 
 def test_a_file_is_no_run(tmp_path):

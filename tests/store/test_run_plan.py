@@ -1,9 +1,66 @@
 import numpy as np
 import pytest
 
-from haarbor.errors import SettingError, ShapeError, StoreError
+from haarbor.errors import HaarborError, SettingError, ShapeError, StoreError
 from haarbor.store import RunPlan, StreamPlan
-from tests.store.runs import CROSS, ENCODER, STREAM, tiny_plan
+from tests.store.builders import CROSS, ENCODER, STREAM, nested, tiny_plan
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n_layers": 10**12}, "n_layers of stream 's' must be a whole number from 1 to 100000"),
+        ({"n_layers": True}, "n_layers"),
+        ({"n_queries": 2.0}, "n_queries"),
+        ({"n_keys": "8"}, "n_keys"),
+        ({"n_queries": 10**7, "n_keys": 10**7}, "entries a layer"),
+        ({"head_groups": (0, True)}, "head_groups"),
+        ({"head_groups": (0, 2)}, "head_groups"),
+        ({"head_groups": 5}, "head_groups"),
+    ],
+)
+def test_streams_of_sizes_that_none_has_are_refused(changes, words):
+    with pytest.raises(ShapeError, match=words):
+        StreamPlan(**{"name": "s", "n_layers": 1, "n_heads": 2, "n_queries": 1, "n_keys": 1, **changes})
+
+
+@pytest.mark.parametrize(
+    "name", [None, 5, b"s", "zarr.json", "x.partial", "x.lock", "desktop.ini", "a" * 101]
+)
+def test_streams_of_names_that_mean_something_else_are_refused(name):
+    with pytest.raises(SettingError, match="a stream's name must be"):
+        StreamPlan(name=name, n_layers=1, n_heads=1, n_queries=1, n_keys=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model": None}, "model must be a text"),
+        ({"model": "\ud800"}, "model must be a text that can be printed; found '.ud800'"),
+        ({"config_digest": 3}, "config_digest must be a text"),
+        ({"streams": STREAM}, "streams must be several; found StreamPlan"),
+        ({"streams": ("decoder",)}, "of StreamPlan; found a str"),
+        ({"contents": "logits"}, "contents must be several; found str"),
+        ({"n_batches": 10**18}, "n_batches must be at least 1 and at most 1000000"),
+        ({"n_batches": 2.5}, "n_batches must be"),
+        ({"n_batches": True}, "n_batches must be"),
+        ({"settings": [1]}, "settings must be a mapping"),
+        ({"settings": {"a": nested(60)}}, "settings must not be nested deeper than 50 levels"),
+        ({"settings": {"a": nested(10**5)}}, "settings must not be nested deeper than 50 levels"),
+        ({"settings": {"a": ["\ud800"]}}, "every text in settings must be a text that can be printed"),
+        ({"library_versions": {"numpy": 2}}, "the version of numpy must be a text"),
+    ],
+)
+def test_plans_that_cannot_be_written_are_refused(changes, words):
+    with pytest.raises(HaarborError, match=words):
+        tiny_plan(**changes)
+
+
+def test_a_plan_may_come_with_numbers_of_numpy():
+    plan = tiny_plan(n_batches=np.int64(3))
+    assert type(plan.n_batches) is int
+    assert plan == tiny_plan()
+    assert plan.digest == tiny_plan().digest == RunPlan.from_dict(plan.to_dict()).digest
 
 
 def test_plan_comes_back_from_its_dictionary():

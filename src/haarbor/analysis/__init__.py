@@ -8,18 +8,15 @@ from haarbor.analysis._head_geometry import HeadGeometry, head_geometry
 from haarbor.analysis._head_groups import alike_groups, outlying_heads
 from haarbor.analysis._head_score import HeadScore
 from haarbor.analysis._head_scores import head_scores
-from haarbor.analysis._head_trees import head_trees
+from haarbor.analysis._head_trees import HeadTrees, head_trees
 from haarbor.analysis._organize_run import RunAnalysis, organize_run
 from haarbor.analysis._organized_heads import require_logits
 from haarbor.analysis._question import Question, question_before
 from haarbor.analysis._result_table import Cell, ResultTable, escaped
-from haarbor.analysis._run_invariance import run_invariance
-from haarbor.analysis._run_regularity import run_regularity
+from haarbor.analysis._run_invariance import RunInvariance, run_invariance
+from haarbor.analysis._run_regularity import RunRegularity, run_regularity
 from haarbor.analysis._softmax_scores import measured
 from haarbor.analysis._valid_tokens import ValidTokens, valid_tokens
-from haarbor.paraproducts import RunInvariance
-from haarbor.questionnaire import HeadTrees
-from haarbor.wavelets import RunRegularity
 
 __all__ = [
     "CONTROLS",

@@ -15,7 +15,7 @@ from haarbor.named_axes import checked_mask
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_function, require_kind, require_whole_number
 from haarbor.questionnaire import Content, Organization, QuestionnaireSettings, neutral_tensor, organize
-from haarbor.store import register_result_type
+from haarbor.stored_result import stored_result
 from haarbor.trees import halved_tree, random_tree_like
 from haarbor.wavelets import haar_l1
 
@@ -26,6 +26,7 @@ CONTROLS: tuple[Control, ...] = ("shuffled_items", "random_trees", "shuffled_ent
 """In the order in which they are told."""
 
 
+@stored_result("CoherenceControls")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CoherenceControls:
     """l1 norm of the Haar expansion of a tensor on its trees, and of four controls; lower is better."""
@@ -59,9 +60,6 @@ class CoherenceControls:
     def __repr__(self) -> str:
         told = ", ".join(f"{name} {float(self.ratios(name).mean()):.2f}x" for name in CONTROLS)
         return f"CoherenceControls({self.organised:.6g}; {told}; {self.n_seeds} seeds)"
-
-
-register_result_type(CoherenceControls)
 
 
 def coherence_controls(

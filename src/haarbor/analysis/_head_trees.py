@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,11 +13,12 @@ from haarbor.array_types import AnyArray, IntArray, frozen
 from haarbor.engines import CpuEngine, parallel_map
 from haarbor.errors import SettingError, ShapeError
 from haarbor.on_progress import OnProgress
-from haarbor.options import found_text, is_whole_number, require_function
-from haarbor.questionnaire import HeadTrees, Organization, organize
+from haarbor.options import found_text, is_whole_number, require_function, require_whole_number
+from haarbor.questionnaire import Organization, organize
+from haarbor.stored_result import stored_result
 from haarbor.trees import PartitionTree
 
-__all__ = ["HEAD_SETTINGS", "HeadSettings", "head_trees"]
+__all__ = ["HEAD_SETTINGS", "HeadSettings", "HeadTrees", "head_trees"]
 
 HeadSettings = Literal["ours", "paper"]
 
@@ -25,6 +27,49 @@ HEAD_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "paper": {"initial": "cosine", "alpha": 1.0, "beta": 0.0, "n_iterations": 10},
 }
 """Options of :func:`haarbor.organize` for a single head: the paper's, and with weights as for tensors."""
+
+
+@stored_result("HeadTrees")
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class HeadTrees:
+    """A query tree and a key tree per head, kept as arrays; :meth:`trees` returns those of one head.
+
+    All query trees are kept in one array although they have different numbers of levels: the last level
+    of a tree is repeated until it has as many as the deepest tree. The same holds for the key trees.
+    """
+
+    heads: IntArray
+    """Position in the network of each head that was organised, shape (n,)."""
+    query_levels: IntArray
+    """Levels of the query trees, shape (n, levels of the deepest tree, n_queries)."""
+    key_levels: IntArray
+    """Levels of the key trees, shape (n, levels of the deepest tree, n_keys)."""
+    query_n_levels: IntArray
+    """Number of levels of each query tree before its last level is repeated, shape (n,)."""
+    key_n_levels: IntArray
+    """Number of levels of each key tree before its last level is repeated, shape (n,)."""
+    n_iterations: IntArray
+    """Iterations made for each head, shape (n,)."""
+    settings: str
+    """Name of the settings that the heads were organised with: "ours" or "paper"."""
+
+    def trees(self, head: int) -> tuple[PartitionTree, PartitionTree]:
+        """Query tree and key tree of the head at position `head` of the network."""
+        places = np.flatnonzero(self.heads == require_whole_number("head", head))
+        if not places.size:
+            raise SettingError(
+                f"head must be one that was organised; found {head}. "
+                f"Pass one of {found_text(self.heads.tolist())}."
+            )
+        place = int(places[0])
+        return (
+            PartitionTree(self.query_levels[place, : self.query_n_levels[place]]),
+            PartitionTree(self.key_levels[place, : self.key_n_levels[place]]),
+        )
+
+    def __repr__(self) -> str:
+        sizes = f"{self.query_levels.shape[2]} x {self.key_levels.shape[2]}"
+        return f"HeadTrees({self.heads.size} heads, {sizes}, settings {self.settings!r})"
 
 
 def head_trees(

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from haarbor.analysis._asked_part import asked_part, checked_batch
 from haarbor.analysis._damaged_results import tell_remade, whole_result
-from haarbor.analysis._head_trees import HeadSettings, head_trees
+from haarbor.analysis._head_trees import HeadSettings, HeadTrees, head_trees
 from haarbor.analysis._valid_tokens import ValidTokens, valid_tokens
 from haarbor.errors import SettingError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_function
-from haarbor.questionnaire import HeadTrees
 from haarbor.store import Run, RunPart
 
 __all__ = ["OrganizedHeads", "organized_heads", "require_logits"]

@@ -53,9 +53,7 @@ _EXTRAS = {
     "tokenizers": "models",
     "torch": "models",
     "transformers": "models",
-    "cupy": "gpu",
-    "dask": "cluster",
-    "distributed": "cluster",
+    "fsspec": "remote",
 }
 
 

@@ -16,7 +16,8 @@ from haarbor.head_labels import head_label
 from haarbor.printable import printable
 from haarbor.questionnaire import QuestionnaireSettings
 from haarbor.spectral import DiffusionMap
-from haarbor.store import load_results_file, register_result_type
+from haarbor.store import load_results_file
+from haarbor.stored_result import stored_result
 from haarbor.trees import PartitionTree
 from haarbor.wavelets import HeadEntropy, NetworkEntropy, RankingStability, ranking_stability
 
@@ -26,6 +27,7 @@ PAPER_BATCHES = {"figure5": 3, "figure6": 5, "table1": 6, "table2": 5}
 """How many batches the paper shows where."""
 
 
+@stored_result("SoftmaxExample")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SoftmaxExample:
     """Logits of one head, on trees of their own, for the paraproduct to be compared with softmax."""
@@ -37,6 +39,7 @@ class SoftmaxExample:
     """Of "query" and "key", from a questionnaire on this matrix alone."""
 
 
+@stored_result("PaperResults")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PaperResults:
     """What the figures and tables of the paper are made of, for one network.
@@ -211,7 +214,3 @@ def loaded_results(path: str | os.PathLike[str]) -> list[PaperResults]:
             "Pass the results.npz that command wrote, or a run."
         )
     return found
-
-
-register_result_type(SoftmaxExample)
-register_result_type(PaperResults)

@@ -5,7 +5,6 @@ from haarbor.paraproducts._forms import Form, Paraproduct
 from haarbor.paraproducts._invariance import InvarianceFigures, SoftmaxInvariance, softmax_invariance
 from haarbor.paraproducts._nonlinearities import Nonlinearity, pointwise_nonlinearity
 from haarbor.paraproducts._regularity import DecaySlopes, RegularityGain, regularity_gain
-from haarbor.paraproducts._run_invariance import RunInvariance
 from haarbor.paraproducts._softmax_pieces import row_softmax
 from haarbor.paraproducts._telescoping import Telescoping, telescoping
 from haarbor.paraproducts._tensor_paraproduct import tensor_paraproduct
@@ -17,7 +16,6 @@ __all__ = [
     "Nonlinearity",
     "Paraproduct",
     "RegularityGain",
-    "RunInvariance",
     "SoftmaxInvariance",
     "Telescoping",
     "paraproduct",

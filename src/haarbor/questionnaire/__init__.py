@@ -1,7 +1,6 @@
 """The questionnaire: trees on all axes of a tensor, each refined by the others."""
 
 from haarbor.questionnaire._consensus import Consensus, consensus
-from haarbor.questionnaire._head_trees import HeadTrees
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._organization import Convergence, Organization
 from haarbor.questionnaire._organize import organize
@@ -11,7 +10,6 @@ __all__ = [
     "Consensus",
     "Content",
     "Convergence",
-    "HeadTrees",
     "Organization",
     "QuestionnaireSettings",
     "consensus",

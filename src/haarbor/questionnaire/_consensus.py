@@ -15,12 +15,14 @@ from haarbor.errors import SettingError, ShapeError
 from haarbor.options import found_text, require_choice
 from haarbor.questionnaire._organization import Organization
 from haarbor.spectral import distance_affinity
+from haarbor.stored_result import stored_result
 from haarbor.transport import tree_emd
 from haarbor.trees import PartitionTree, build_tree, partition_distance
 
 __all__ = ["Consensus", "consensus"]
 
 
+@stored_result("Consensus")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Consensus:
     """Organisation of one axis over several batches together, and how far each batch agrees."""

@@ -14,12 +14,14 @@ from haarbor.errors import ShapeError
 from haarbor.options import require_choice, require_whole_number
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.spectral import MarkovSpectrum, diffusion_map, markov_spectrum
+from haarbor.stored_result import stored_result
 from haarbor.trees import PartitionTree, partition_distance
 from haarbor.wavelets import haar_l1
 
 __all__ = ["Convergence", "Organization"]
 
 
+@stored_result("Convergence")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Convergence:
     """How much each iteration changed the trees, and how well the tensor fits them."""
@@ -35,6 +37,7 @@ class Convergence:
     """l1 norm of the Haar expansion on all trees of the iteration, shape (n,); lower is better."""
 
 
+@stored_result("Organization")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Organization:
     """Trees on every axis of a tensor, found by a questionnaire."""

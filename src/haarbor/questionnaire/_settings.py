@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from haarbor.options import require_choice, require_real_number, require_whole_number
+from haarbor.stored_result import stored_result
 
 __all__ = ["QuestionnaireSettings"]
 
@@ -14,6 +15,7 @@ __all__ = ["QuestionnaireSettings"]
 _MOST_ITERATIONS = 10_000
 
 
+@stored_result("QuestionnaireSettings")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionnaireSettings:
     """Settings of one questionnaire, checked; its result holds them."""

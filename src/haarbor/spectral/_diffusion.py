@@ -11,10 +11,12 @@ from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import SettingError
 from haarbor.options import require_real_number, require_whole_number
 from haarbor.spectral._markov import checked_affinity, markov_spectrum
+from haarbor.stored_result import stored_result
 
 __all__ = ["DiffusionMap", "diffusion_map"]
 
 
+@stored_result("DiffusionMap")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DiffusionMap:
     """Diffusion coordinates of ``n`` items; the constant eigenvector is dropped."""

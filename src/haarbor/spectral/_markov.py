@@ -14,6 +14,7 @@ from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.errors import AffinityError
 from haarbor.memory import require_memory
 from haarbor.options import require_real_number, require_whole_number
+from haarbor.stored_result import stored_result
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -37,6 +38,7 @@ _N_EIGENPAIRS = 12
 _BLAS_LIMIT = threading.Lock()
 
 
+@stored_result("MarkovSpectrum")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MarkovSpectrum:
     """Leading eigenpairs of the Markov chain on ``n`` items, the constant one first."""

@@ -1,8 +1,8 @@
-"""The description of a zarr array, as Haarbor writes it and as it has to be found again.
+"""The description of a zarr array: the ``zarr.json`` that Haarbor writes beside it.
 
-What a run holds follows from its plan, and what a result holds from the result's own digested
-description. So nothing is ever learnt from the ``zarr.json`` beside an array: it is there for other
-programs, and it is compared with the one that must be there.
+What a run holds follows from its plan, and what a result holds from the result's own description,
+which has a digest. So Haarbor never learns anything from the ``zarr.json`` beside an array: it is there
+for other programs, and Haarbor only compares it with the one that must be there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays in files, mapped rather than read, and never unpickled."""
+"""Arrays in files: they are mapped into memory, not read at once, and never unpickled."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 from haarbor.array_types import AnyArray
 from haarbor.errors import StoreError
+from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._failures import storage_failures
-from haarbor.store._local_path import local_path, shown
+from haarbor.store._local_path import local_path
 from haarbor.store._numpy_files import NumpyArchive, PickledObjectsError, mapped_array
 from haarbor.store._safetensors_file import SafetensorsFile
 
@@ -44,16 +45,17 @@ def arrays_in_file(path: str | os.PathLike[str]) -> Mapping[str, AnyArray]:
     kind = file.suffix.lower()
     if kind in _PICKLES:
         raise StoreError(
-            f"arrays must come as .npy, .npz or .safetensors; {shown(file)} is a pickle, which may run code "
-            "when opened. Save the tensors with safetensors.torch.save_file."
+            f"arrays must come as .npy, .npz or .safetensors; {printable(file)} is a pickle, which may run "
+            "code when opened. Save the tensors with safetensors.torch.save_file."
         )
     if kind not in (".npy", ".npz", ".safetensors"):
         raise StoreError(
-            f"arrays must come as .npy, .npz or .safetensors; found {shown(file)}. Save them as one of these."
+            f"arrays must come as .npy, .npz or .safetensors; found {printable(file)}. "
+            "Save them as one of these."
         )
     with storage_failures(f"reading {file}"):
         if not file.is_file():
-            raise StoreError(f"{shown(file)} must be a file; there is none. Check the path.")
+            raise StoreError(f"{printable(file)} must be a file; there is none. Check the path.")
     return _ArraysOfFile(file)
 
 
@@ -90,15 +92,16 @@ def _named(file: Path) -> Iterator[None]:
             yield
     except PickledObjectsError:
         raise StoreError(
-            f"arrays must hold numbers; {shown(file)} holds pickled objects, which may run code when "
+            f"arrays must hold numbers; {printable(file)} holds pickled objects, which may run code when "
             "opened. Save a numeric array instead."
         ) from None
     except DamagedPartError as error:
         raise StoreError(
-            f"{shown(file)} must be a {file.suffix.lower()} file of numbers; {error}. It is damaged or of "
-            "another kind: save it again."
+            f"{printable(file)} must be a {file.suffix.lower()} file of numbers; {error}. It is damaged or "
+            "of another kind: save it again."
         ) from None
     except MemoryError:
         raise StoreError(
-            f"an array must fit into memory; one in {shown(file)} does not. Import fewer batches at a time."
+            f"an array must fit into memory; one in {printable(file)} does not. "
+            "Import fewer batches at a time."
         ) from None

@@ -1,4 +1,4 @@
-"""Arrays that people have, seen as batches and layers of attention."""
+"""Arrays of users, taken apart into batches and layers of attention."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from haarbor.array_types import AnyArray
 from haarbor.errors import SettingError, ShapeError
-from haarbor.store._documents import short_text
+from haarbor.options import found_text
 from haarbor.store._plain_array import plain_array
 
 __all__ = [
@@ -63,7 +63,7 @@ class ArraySource:
         if unknown or lacking or len(set(names)) != len(names):
             raise SettingError(
                 "axes must name query, key and head, and may name layer and batch, each once; "
-                f"found {short_text(repr(names))}. Name them in the array's order."
+                f"found {found_text(names)}. Name them in the array's order."
             )
         if array.ndim != len(names):
             raise ShapeError(
@@ -103,7 +103,7 @@ class ArraySource:
 
 
 class CacheSource:
-    """One array a layer, as in a TransformerLens cache.
+    """One array per layer, as in a TransformerLens cache.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class CacheSource:
         if len(shapes) != 1 or len(shapes[0]) not in (3, 4) or 0 in shapes[0]:
             raise ShapeError(
                 "layers of a cache must be alike, of shape (batch, head, query, key) or (head, query, key); "
-                f"found {short_text(', '.join(map(str, shapes)))}. Import other layers by themselves."
+                f"found {found_text(shapes)}. Import other layers by themselves."
             )
         self._layers = [layer[None] if layer.ndim == 3 else layer for layer in layers]
         self.n_layers = len(self._layers)
@@ -153,7 +153,7 @@ class JoinedSource:
 
 
 def cache_contents(arrays: Mapping[str, Any]) -> dict[str, CacheSource]:
-    """Contents of a TransformerLens-style cache; empty if it is none.
+    """Contents of a TransformerLens-style cache; empty if the arrays are no such cache.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def cache_contents(arrays: Mapping[str, Any]) -> dict[str, CacheSource]:
         if missing:
             raise ShapeError(
                 f"a cache must hold all layers; {content} of layers "
-                f"{short_text(', '.join(map(str, missing)))} are missing. Cache them, or rename the blocks "
+                f"{found_text(missing)} are missing. Cache them, or rename the blocks "
                 "from 0 on."
             )
         sources[content] = CacheSource(
@@ -201,7 +201,7 @@ def attention_array(value: Any, name: str) -> AnyArray:
     array = plain_array(value, name)
     if array.dtype.kind not in "biuf":
         raise ShapeError(
-            f"{name} must hold real numbers; found {short_text(str(array.dtype))} of shape {array.shape}. "
+            f"{name} must hold real numbers; found {found_text(str(array.dtype))} of shape {array.shape}. "
             "Pass an array of floating-point numbers."
         )
     return array

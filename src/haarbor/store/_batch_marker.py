@@ -1,4 +1,4 @@
-"""The mark of a complete batch: what was written, and the labels of its queries and keys."""
+"""The marker of a complete batch: what was written, and the labels of its queries and keys."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from haarbor.errors import SettingError, StoreError
+from haarbor.options import found_text
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._documents import (
     MOST_BYTES,
     digest_of,
     digested_attributes,
     digested_document,
-    short_text,
 )
 from haarbor.store._keys import Keys
 from haarbor.store._layout import (
@@ -51,7 +51,7 @@ class BatchMarker:
     plan: str
     """Digest of the plan of the run that the batch belongs to."""
     checksums: Mapping[str, tuple[str, ...]]
-    """For each array the crc32c of its chunks of this batch: one a layer, or one for a mask or picture."""
+    """For each array the crc32c of its chunks of this batch: one per layer, or one for a mask or picture."""
     labels: Mapping[str, Labels]
     """For each stream the texts of queries and keys; empty for a run without labels."""
     picture: tuple[int, int, int] | None = None
@@ -78,7 +78,7 @@ class BatchMarker:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything the marker says, so of every chunk's checksum."""
+        """SHA-256 of everything the marker says, and so of the checksum of every chunk."""
         return digest_of(self._content())
 
     def to_bytes(self) -> bytes:
@@ -92,7 +92,7 @@ class BatchMarker:
         Raises
         ------
         DamagedPartError
-            If that is not what it is, or it is not the marker of a batch of this plan.
+            If it is no marker, or the marker of a batch of another plan.
         """
         found = digested_attributes(data)
         if sorted(found) != list(_MEMBERS) or found["format"] != _FORMAT or found["version"] != VERSION:
@@ -144,7 +144,7 @@ def _is_checksum(value: object) -> bool:
 
 
 def checked_batch(batch: object) -> int:
-    """Number of a batch, as it can be one.
+    """Number of a batch as an int, after checking that a batch can have it.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def checked_batch(batch: object) -> int:
     is_number = isinstance(batch, (int, np.integer)) and not isinstance(batch, bool)
     if not is_number or not 0 <= batch < MOST_BATCHES:  # type: ignore[operator]
         raise SettingError(
-            f"batch must be a whole number from 0 to {MOST_BATCHES - 1}; found {short_text(repr(batch))}. "
+            f"batch must be a whole number from 0 to {MOST_BATCHES - 1}; found {found_text(batch)}. "
             "Batches are counted from 0."
         )
     return int(batch)  # type: ignore[call-overload, no-any-return]
@@ -177,7 +177,7 @@ def read_marker(keys: Keys, plan: RunPlan, batch: int) -> BatchMarker:
     Raises
     ------
     DamagedPartError
-        If it is damaged, in words for a reader.
+        If it is damaged. The message is complete and can be shown to a user.
     StoreError
         If the batch is not complete.
     """

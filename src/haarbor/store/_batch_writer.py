@@ -25,8 +25,8 @@ __all__ = ["BatchWriter"]
 class BatchWriter:
     """One batch being written; made by :meth:`RunWriter.batch`, never by hand.
 
-    Each layer goes to the store as it is given, and nothing of it is kept but a checksum and which
-    (query, key) entries were used. Layers may come in any order, the mask before or after them.
+    Each layer is written as soon as it is given. Only its checksum is kept in memory, and which
+    (query, key) entries were used. Layers may come in any order, and the mask before or after them.
     """
 
     def __init__(self, keys: Keys, plan: RunPlan, batch: int) -> None:
@@ -81,7 +81,7 @@ class BatchWriter:
                 f"a layer must hold {', '.join(self._plan.contents)}; found {', '.join(names) or 'none'}. "
                 "Write what the plan's contents say."
             )
-        # All are checked before any is written: a refused layer can be given again.
+        # All contents are checked before any is written, so a refused layer can be given again.
         place = f"batch {self._index}, stream {sizes.name!r}, layer {layer}"
         stored = {
             content: stored_layer(values[content], sizes.layer_shape, self._plan.dtype, content, place)
@@ -130,9 +130,9 @@ class BatchWriter:
         ----------
         stream : str or None
         query_labels : sequence of str, length n_queries, or None
-            Their positions if not given.
+            If None, their positions.
         key_labels : sequence of str, length n_keys, optional
-            The queries' if not given and there are as many keys, else their positions.
+            If not given, the labels of the queries if there are as many keys, and otherwise their positions.
         """
         sizes = self._stream(stream)
         if self._plan.labels == "none":
@@ -192,7 +192,7 @@ class BatchWriter:
         self._checksums[key] = write_chunk(self._keys, key, self._arrays[path], values)
 
     def _finish(self) -> None:
-        """Check that everything is there, and wait until it is there for good."""
+        """Check that everything was written, and wait until it is safely on disk."""
         self._require_everything()
         for stream in self._plan.streams:
             self._require_agreement(stream)

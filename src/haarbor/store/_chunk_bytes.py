@@ -1,7 +1,7 @@
 """A chunk of numbers as bytes and back: little-endian, zstd, then crc32c over the compressed bytes.
 
-The bytes are those of zarr's codecs of these names, but they are decoded by what the run's plan says
-and into memory of just that size, never by what a file claims.
+The bytes are those that zarr's codecs of these names write. But they are decoded into memory of the
+size that follows from the run's plan, never of a size that a file claims.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def most_chunk_bytes(description: ArrayDescription) -> int:
 
 
 def require_checksum(data: bytes, expected: str) -> None:
-    """DamagedPartError unless these are the very bytes that had that checksum when they were written."""
+    """Raise DamagedPartError unless these are the bytes that had this checksum when they were written."""
     import google_crc32c
 
     if len(data) <= _CHECKSUM_BYTES:
@@ -70,7 +70,7 @@ def decoded_chunk(description: ArrayDescription, data: bytes, expected: str) -> 
     Raises
     ------
     DamagedPartError
-        If it is another chunk than the one written, has changed, or is of another size.
+        If it is not the chunk that was written, has changed, or is of another size.
     """
     from numcodecs.zstd import Zstd
 

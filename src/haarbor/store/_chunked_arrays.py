@@ -1,4 +1,4 @@
-"""Arrays at their place in a run: descriptions are compared, chunks checked, and none is made up."""
+"""Reading and writing the arrays of a run, with every description and every chunk checked."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def stored_description(keys: Keys, path: str) -> dict[str, Any]:
 
 
 def require_description(keys: Keys, path: str, expected: ArrayDescription) -> None:
-    """DamagedPartError unless the array at `path` is described as it must be."""
+    """Raise DamagedPartError unless the description of the array at `path` says what it must."""
     require_same_description(stored_description(keys, path), expected)
 
 
 def require_same_description(stored: dict[str, Any], expected: ArrayDescription) -> None:
-    """DamagedPartError unless a stored description says what it must."""
+    """Raise DamagedPartError unless a stored description says what it must."""
     found = first_difference(stored, expected.document())
     if found is None:
         return
@@ -73,14 +73,14 @@ def require_same_description(stored: dict[str, Any], expected: ArrayDescription)
 
 
 def write_chunk(keys: Keys, key: str, description: ArrayDescription, values: AnyArray) -> str:
-    """Write one whole chunk, not yet durably; its checksum."""
+    """Write one chunk, which may not yet survive a loss of power; returns its checksum."""
     data = encoded_chunk(description, values)
     keys.write(key, data, is_durable=False)
     return checksum_of(data)
 
 
 def read_chunk(keys: Keys, key: str, description: ArrayDescription, expected: str) -> AnyArray:
-    """Values of one whole chunk, checked.
+    """Values of one chunk, after checking that it is the one that was written.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def read_chunk(keys: Keys, key: str, description: ArrayDescription, expected: st
 
 
 def require_chunk(keys: Keys, key: str, description: ArrayDescription, expected: str) -> None:
-    """DamagedPartError unless the bytes of a chunk are those written; nothing is decompressed."""
+    """Raise DamagedPartError unless the bytes of a chunk are those written; nothing is decompressed."""
     require_checksum(_chunk_data(keys, key, description), expected)
 
 

@@ -1,4 +1,4 @@
-"""Begin a run, or go on with one that was interrupted."""
+"""Begin a run, or continue one that was interrupted."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def create_run(
     check_space: bool = True,
     storage_options: Mapping[str, Any] | None = None,
 ) -> RunWriter:
-    """Writer of a run, new or continued.
+    """Open a run for writing: a new one, or one that was interrupted.
 
-    A run that was interrupted, by whatever, and continued with the same plan and inputs ends as
-    the same files as one that was not.
+    A run that was interrupted for any reason and is continued with the same plan and the same inputs
+    ends as the same files as a run that was never interrupted.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def create_run(
     resume : bool, default True
         Whether a run of the same plan that is there already is continued.
     repair : bool, default False
-        Whether damaged descriptions are written anew, damaged results removed, and damaged batches made
-        absent, so that they are written again. Reads the whole run.
+        Whether to write damaged descriptions again, and to remove damaged results and damaged batches,
+        so that they can be made again. This reads the whole run.
     check_space : bool, default True
         Whether to refuse a run that would not fit on the disk if it could not be compressed.
     storage_options : mapping, optional
@@ -57,14 +57,14 @@ def create_run(
     Raises
     ------
     StoreError
-        If something else is there, a run of another plan, another writer, or too little space.
-        Nothing is changed then.
+        If the place holds something else or a run of another plan, if another process writes to it, or
+        if there is too little space. Nothing is changed then.
 
     Notes
     -----
-    On a local disk the lock dies with its process. At a URL it is an object that says who writes:
-    two writers that begin in the same instant may both get it, and one left by a process that died
-    on another machine has to be removed by hand.
+    On a local disk the lock ends with the process that holds it. At a URL it is an object that says
+    which process writes: two writers that begin in the same instant may both get it, and one that was
+    left by a process that died on another machine has to be removed by hand.
 
     Examples
     --------
@@ -95,10 +95,10 @@ def create_run(
 
 
 def _continued(keys: Keys, plan: RunPlan, *, resume: bool, repair: bool) -> bool:
-    """Whether there is a run to go on with; StoreError if there is one that must not be touched.
+    """Whether there is a run to continue; StoreError if there is something that must not be changed.
 
-    Where the root of a run is damaged there is none, as far as its root goes: it is written anew if
-    that is asked for, and if a complete batch bears witness that it was the same.
+    If the root of the run is damaged the answer is False, so that the root is written again; but only
+    if `repair` asks for that, and a complete batch proves that it was a run of the same plan.
     """
     try:
         there = stored_plan(keys)
@@ -116,7 +116,7 @@ def _continued(keys: Keys, plan: RunPlan, *, resume: bool, repair: bool) -> bool
     difference = there.first_difference(plan)
     if difference is not None:
         raise StoreError(
-            f"a run is continued with the plan it was begun with; at {keys.address} {difference}. "
+            f"a run must be continued with the plan it was begun with; at {keys.address} {difference}. "
             "Use the same settings, or choose another place."
         )
     return True

@@ -27,20 +27,20 @@ class Damage:
     """A part of a run that cannot be read as it was written."""
 
     batch: int = -1
-    """-1 where it does not belong to one batch."""
+    """-1 if it does not belong to one batch."""
     stream: str = ""
-    """Empty where it does not belong to a stream, as the marker and the picture of a batch."""
+    """Empty if it does not belong to a stream, such as the marker or the picture of a batch."""
     content: str
     """"probabilities", "logits", "mask", "picture", "marker", "plan" or "group"."""
     layer: int = -1
-    """-1 where it does not belong to a layer."""
+    """-1 if it does not belong to a layer."""
     result: str = ""
-    """Name of the result that is damaged; `content` then says what it is of."""
+    """Name of the result that is damaged; `content` then says which content it was made from."""
     path: str = ""
     """Where the description of a damaged group lies."""
     reason: str
     is_lost: bool = True
-    """False where it could not be read at all, for want of permission or connection: it may be whole."""
+    """False if it could not be read at all, without permission or connection: it may still be whole."""
 
     def __str__(self) -> str:
         parts = [f"batch {self.batch}"] if self.batch >= 0 else []
@@ -51,35 +51,35 @@ class Damage:
 
 
 def damages(keys: Keys, plan: RunPlan) -> list[Damage]:
-    """Every damaged part of a run; reads all of it, a chunk at a time."""
+    """Every damaged part of a run. Reads the whole run, one chunk at a time."""
     batches = complete_batches(keys)
-    found = _Found()
-    with found.noted(content="plan"):
+    damage = _Damages()
+    with damage.noted(content="plan"):
         _require_plan(keys, plan)
     for group in planned_groups(plan):
-        with found.noted(content="group", path=group):
-            # A writer that was killed at its very beginning may not have come to describe them.
+        with damage.noted(content="group", path=group):
+            # A writer that was killed at its very beginning may not have described them yet.
             _require_group(keys, group, is_needed=bool(batches))
     for stream in plan.streams:
         for content in (*plan.contents, "mask"):
-            with found.noted(stream=stream.name, content=content):
+            with damage.noted(stream=stream.name, content=content):
                 _require_array(keys, plan, stream, content, batches)
     has_pictures = False
     for batch in batches:
-        with found.noted(batch=batch, content="marker"):
+        with damage.noted(batch=batch, content="marker"):
             marker = read_marker(keys, plan, batch)
             has_pictures |= marker.picture is not None
-            _note_batch(found, keys, plan, marker)
-    with found.noted(content="group", path=PICTURES):
+            _note_batch(damage, keys, plan, marker)
+    with damage.noted(content="group", path=PICTURES):
         _require_group(keys, PICTURES, is_needed=has_pictures)
-    _note_results(found, keys, plan)
-    return found
+    _note_results(damage, keys, plan)
+    return damage
 
 
-class _Found(list[Damage]):
+class _Damages(list[Damage]):
     @contextmanager
     def noted(self, **part: Any) -> Iterator[None]:
-        """Block that may find that a part is damaged."""
+        """Block that reads a part; if the part is damaged, that is noted and not raised."""
         try:
             yield
         except StoreError as error:
@@ -112,9 +112,9 @@ def _require_array(
         raise DamagedPartError(f"its description says that there are {room} batches, and there are {least}")
 
 
-def _note_batch(found: _Found, keys: Keys, plan: RunPlan, marker: BatchMarker) -> None:
+def _note_batch(damage: _Damages, keys: Keys, plan: RunPlan, marker: BatchMarker) -> None:
     batch = marker.batch
-    with found.noted(batch=batch, content="picture"):
+    with damage.noted(batch=batch, content="picture"):
         read_picture(keys, marker)
     for stream in plan.streams:
         for content in (*plan.contents, "mask"):
@@ -122,18 +122,18 @@ def _note_batch(found: _Found, keys: Keys, plan: RunPlan, marker: BatchMarker) -
             description = planned_array(plan, stream, content, batch + 1)
             for layer, expected in enumerate(marker.checksums[path]):
                 number = -1 if content == "mask" else layer
-                with found.noted(batch=batch, stream=stream.name, content=content, layer=number):
+                with damage.noted(batch=batch, stream=stream.name, content=content, layer=number):
                     key = chunk_key(path, batch, None if content == "mask" else layer)
                     read_chunk(keys, key, description, expected)
 
 
-def _note_results(found: _Found, keys: Keys, plan: RunPlan) -> None:
+def _note_results(damage: _Damages, keys: Keys, plan: RunPlan) -> None:
     results = ResultStore(keys, plan)
     names, groups = results.parts()
     for group in groups:
-        with found.noted(content="group", path=group):
+        with damage.noted(content="group", path=group):
             _require_group(keys, group, is_needed=True)
     for name in names:
         batch = -1 if name.batch is None else name.batch
-        with found.noted(batch=batch, stream=name.stream, content=name.content, result=name.name):
+        with damage.noted(batch=batch, stream=name.stream, content=name.content, result=name.name):
             results.require_whole(name)

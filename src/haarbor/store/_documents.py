@@ -1,8 +1,8 @@
-"""The JSON documents of a run: written the same for the same content, and read without guessing.
+"""The JSON documents of a run. The same content always gives the same bytes.
 
-Two documents mean the same if they hold the same values under the same names, whatever their order
-and indentation: another zarr program may have written them anew. Nothing else is forgiven: a name
-that stands twice, 1 in the place of 1.0 or true, a member that nobody knows.
+Two documents mean the same if they hold the same values under the same names, in any order and with
+any indentation: another zarr program may have written them again. Everything else is an error: a name
+that stands twice, 1 instead of 1.0 or true, or a member that is not known.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from haarbor.errors import SettingError
+from haarbor.options import found_text
+from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
-from haarbor.store._local_path import shown
 
 __all__ = [
     "MOST_BYTES",
@@ -27,11 +28,10 @@ __all__ = [
     "parsed_document",
     "parsed_json",
     "require_empty_group",
-    "short_text",
 ]
 
 MOST_BYTES = 2**26
-"""No document is longer: labels of a million tokens fit, and a reader's memory is not at risk."""
+"""The longest document that is read: labels of a million tokens fit, and the memory is not at risk."""
 
 _GROUP = {"zarr_format": 3, "node_type": "group"}
 
@@ -48,12 +48,12 @@ class Difference(NamedTuple):
 
 
 def parsed_document(data: bytes) -> dict[str, Any]:
-    """JSON object of a description, without the members that zarr allows a reader to pass over.
+    """JSON object of a description, without the members that zarr allows a reader to ignore.
 
     Raises
     ------
     DamagedPartError
-        If it is none.
+        If it is no JSON object.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def parsed_document(data: bytes) -> dict[str, Any]:
 
 
 def parsed_json(data: bytes) -> dict[str, Any]:
-    """JSON object, of names that stand once and numbers that are some; DamagedPartError if it is none."""
+    """JSON object in which no name stands twice and all numbers are finite; otherwise DamagedPartError."""
     try:
         found = json.loads(data.decode(), object_pairs_hook=_named_once, parse_constant=_no_number)
     except RecursionError:
@@ -97,7 +97,7 @@ def group_document(attributes: Mapping[str, Any]) -> bytes:
     Raises
     ------
     SettingError
-        If it would be longer than what is read.
+        If it would be too long to be read again.
     """
     text = json.dumps({**_GROUP, "attributes": dict(attributes)}, indent=2, sort_keys=True, allow_nan=False)
     if len(text) > MOST_BYTES:
@@ -124,13 +124,13 @@ def group_attributes(data: bytes) -> dict[str, Any]:
 
 
 def require_empty_group(data: bytes) -> None:
-    """DamagedPartError unless it is the description of a group that says nothing."""
+    """Raise DamagedPartError unless it is the description of a group without attributes."""
     if group_attributes(data):
-        raise DamagedPartError("it says what was not written")
+        raise DamagedPartError("it has attributes that were not written")
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
-    """SHA-256 of JSON values, whatever the order of their names.
+    """SHA-256 of JSON values, which does not depend on the order of their names.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def digest_of(values: Mapping[str, Any]) -> str:
 
 
 def digested_document(attributes: Mapping[str, Any]) -> bytes:
-    """Description of a group whose attributes go with their digest."""
+    """Description of a group with its attributes and a digest of them."""
     return group_document({**attributes, "digest": digest_of(attributes)})
 
 
@@ -178,7 +178,7 @@ def first_difference(there: Any, here: Any, place: str = "") -> Difference | Non
             inner = f"{place}.{name}" if place else str(name)
             if name not in there or name not in here:
                 one, other = ("missing" if name not in values else "given" for values in (there, here))
-                return Difference(short_text(shown(inner)), one, other)
+                return Difference(_short(inner), one, other)
             found = first_difference(there[name], here[name], inner)
             if found is not None:
                 return found
@@ -191,25 +191,10 @@ def first_difference(there: Any, here: Any, place: str = "") -> Difference | Non
         return None
     if type(there) is type(here) and there == here:
         return None
-    return Difference(short_text(shown(place)), _value_text(there), _value_text(here))
+    return Difference(_short(place), found_text(there), found_text(here))
 
 
-def _value_text(value: Any) -> str:
-    try:
-        return short_text(repr(value))
-    except RecursionError:
-        return "something nested too deeply"
-
-
-def short_text(text: str, most: int = 120) -> str:
-    """Text of at most so many letters, its middle left out where it is longer, for a message.
-
-    Examples
-    --------
-    >>> short_text("abcdefghij", 7)
-    'ab...ij'
-    """
-    if len(text) <= most:
-        return text
-    half = (most - 3) // 2
-    return f"{text[:half]}...{text[-half:]}"
+def _short(place: str) -> str:
+    """Name of a place in one line; names from outside may hold anything, and be of any length."""
+    text = printable(place)
+    return text if len(text) <= 120 else f"{text[:117]}..."

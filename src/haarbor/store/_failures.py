@@ -1,4 +1,4 @@
-"""Failures of a disk or a network, said in one line."""
+"""Failures of a disk or a network, turned into an error of one line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from haarbor.errors import HaarborError, StoreError
-from haarbor.store._local_path import shown
+from haarbor.printable import printable
 
 __all__ = ["storage_failures"]
 
@@ -32,7 +32,7 @@ def storage_failures(doing: str, *, of_anything: bool = False) -> Iterator[None]
     doing : str
         As in "writing layer 3 of batch 0".
     of_anything : bool, default False
-        Whether to do so with every other exception too: the libraries behind URLs have their own.
+        Whether to do so with every other exception too: the libraries behind URLs raise their own kinds.
 
     Examples
     --------
@@ -53,10 +53,10 @@ free some space, then run the same command again to go on.
         number = error.errno if isinstance(error, OSError) else None
         reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
         advice = _ADVICE.get(number or 0, "What was complete before is unharmed.")
-        failure = StoreError(f"{shown(doing)} failed: {_first_line(reason)}. {advice}")
+        failure = StoreError(f"{printable(doing)} failed: {_first_line(reason)}. {advice}")
         failure.errno = number
         raise failure from error
 
 
 def _first_line(reason: str) -> str:
-    return shown(reason.strip().split("\n")[0].rstrip(". "))
+    return printable(reason.strip().split("\n")[0].rstrip(". "))

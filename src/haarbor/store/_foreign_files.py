@@ -1,4 +1,4 @@
-"""Files that other programs leave in every folder they show."""
+"""Files that file managers and editors leave in the folders they open; a run ignores them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FOREIGN = re.compile(
 
 
 def is_foreign(name: str) -> bool:
-    """Whether a file of that name is nobody's data: the trace of a file manager or an editor.
+    """Whether a file of that name holds no data of a user, but was left by a file manager or an editor.
 
     Examples
     --------

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from haarbor.array_types import AnyArray, BoolArray, ByteArray
 from haarbor.errors import DataError, SettingError, ShapeError
+from haarbor.options import found_text
+from haarbor.printable import printable
 from haarbor.store._array_files import arrays_in_file
 from haarbor.store._attention_sources import (
     ArraySource,
@@ -22,8 +24,6 @@ from haarbor.store._attention_sources import (
     cache_contents,
 )
 from haarbor.store._create_run import create_run
-from haarbor.store._documents import short_text
-from haarbor.store._local_path import shown
 from haarbor.store._pictures import checked_picture
 from haarbor.store._plain_array import plain_array
 from haarbor.store._run import Run
@@ -54,7 +54,7 @@ def import_arrays(
     dtype: StoredDtype = "float32",
     settings: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Run made of arrays instead of a model.
+    """Make a run from arrays instead of a model.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def import_arrays(
     labels : sequence of str, length n_queries, optional
         Texts of the queries, and of the keys if there are as many; "row,column" of patches.
     pictures : sequence of array_like of uint8, shape (height, width, 3), optional
-        What a vision network saw, one a batch, at most 224 pixels on a side. The labels then are of
+        What a vision network saw, one per batch, at most 224 pixels on a side. The labels then are of
         patches.
     model : str, default "arrays"
         Name of the model.
@@ -152,8 +152,7 @@ def _sources(
 ) -> dict[str, AttentionSource]:
     if content is not None and content not in _CONTENTS:
         raise SettingError(
-            f"content must be 'probabilities' or 'logits'; found {short_text(repr(content))}. "
-            "Pass one of these."
+            f"content must be 'probabilities' or 'logits'; found {found_text(content)}. Pass one of these."
         )
     if isinstance(source, (str, os.PathLike)):
         return _contents_of(arrays_in_file(source), axes, heads_per_layer, content, names)
@@ -166,8 +165,9 @@ def _sources(
         for path, found in zip(source, each, strict=True):
             if found.keys() != each[0].keys():
                 raise ShapeError(
-                    f"all files must hold the same contents; {shown(source[0])} has {', '.join(each[0])}, "
-                    f"{shown(path)} has {', '.join(found)}. Import them into different runs."
+                    f"all files must hold the same contents; {printable(source[0])} has "
+                    f"{', '.join(each[0])}, {printable(path)} has {', '.join(found)}. "
+                    "Import them into different runs."
                 )
         return {name: JoinedSource([found[name] for found in each]) for name in each[0]}
     if hasattr(source, "items"):
@@ -202,15 +202,15 @@ def _array_names(
 ) -> Mapping[str, str]:
     if names is not None:
         chosen = _mapping("names", names)
-        wrong = [
-            f"{name}: {array}"
+        wrong = {
+            name: array
             for name, array in chosen.items()
             if name not in _CONTENTS or array not in list(arrays)
-        ]
+        }
         if wrong or not chosen:
             raise SettingError(
                 "names must go from 'probabilities' or 'logits' to an array that is there, "
-                f"{_names_text(arrays)}; found {short_text('; '.join(wrong)) or 'nothing'}. "
+                f"{_names_text(arrays)}; found {found_text(wrong) if wrong else 'nothing'}. "
                 "Name such an array."
             )
         return chosen
@@ -226,7 +226,7 @@ def _array_names(
 
 
 def _names_text(arrays: Mapping[str, Any]) -> str:
-    return short_text(", ".join(map(repr, arrays))) or "none"
+    return found_text(list(arrays)) if arrays else "none"
 
 
 def _mapping(name: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def _masks(mask: Any, n_batches: int, n_queries: int, n_keys: int) -> BoolArray:
     if isinstance(mask, str):
         if mask != "causal":
             raise SettingError(
-                f"mask must be 'causal' or an array; found {short_text(repr(mask))}. Pass one of these."
+                f"mask must be 'causal' or an array; found {found_text(mask)}. Pass one of these."
             )
         # The last query sees every key, as where earlier keys were cached.
         return np.broadcast_to(np.tri(n_queries, n_keys, n_keys - n_queries, dtype=bool), shape)

@@ -1,4 +1,4 @@
-"""What became of a result that a run may hold."""
+"""The state of a result that was saved in a run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["KeptResult"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class KeptResult:
-    """A result as it lies in a run: whole, or why it cannot be used."""
+    """A result as it is found in a run: its value if it is whole, or why it cannot be used."""
 
     state: Literal["whole", "absent", "outdated", "damaged"]
-    """Outdated is one that was made from other batches than there are now."""
+    """Outdated means that it was made from other batches than there are now."""
     value: Any = None
     """The result; None unless it is whole."""
     reason: str = ""
-    """What is wrong with a damaged one, in a sentence."""
+    """What is wrong with a damaged result, in one sentence."""

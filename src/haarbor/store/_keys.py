@@ -1,8 +1,9 @@
-"""Keys and their bytes, on a local disk or at a URL: what the store needs of the place it lies at."""
+"""Keys and their bytes, on a local disk or at a URL: all that the store needs of a place."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from haarbor.errors import StoreError
+from haarbor.printable import printable
 from haarbor.store._failures import storage_failures
 from haarbor.store._local_keys import LocalKeys
-from haarbor.store._local_path import local_path, location_text, shown
+from haarbor.store._local_path import local_path, location_text
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -21,7 +23,7 @@ __all__ = ["Keys", "Lock", "keys_at"]
 
 
 class Lock(Protocol):
-    """Right to write, given back by `release`."""
+    """The right to write to a place, until `release` is called."""
 
     def release(self) -> None:
         """Give the lock back; doing so twice is harmless."""
@@ -127,7 +129,7 @@ def keys_at(
 
     store = location
     if location.read_only != read_only:
-        # A store that can only be read is one to read from; writing to it fails in its own words.
+        # A store that can only be read stays as it is; writing to it raises its own error.
         with contextlib.suppress(NotImplementedError, ValueError):
             store = location.with_read_only(read_only)
     return RemoteKeys(store, str(location))
@@ -135,9 +137,14 @@ def keys_at(
 
 def _keys_at_url(text: str, read_only: bool, storage_options: Mapping[str, Any] | None) -> Keys:
     try:
-        from zarr.storage import FsspecStore
+        importlib.import_module("fsspec")
     except ImportError:
-        raise StoreError("a URL needs zarr 3; it is not installed. Run pip install 'zarr>=3.1'.") from None
+        raise StoreError(
+            "a run at a URL needs the fsspec package, which is not installed. "
+            "Run pip install 'haarbor[remote]'."
+        ) from None
+    from zarr.storage import FsspecStore
+
     from haarbor.store._remote_keys import RemoteKeys
 
     options = None if storage_options is None else dict(storage_options)
@@ -152,6 +159,6 @@ def _usable_url(url: str) -> Iterator[None]:
         yield
     except (ImportError, ValueError) as error:
         raise StoreError(
-            f"a location must be a path or a URL that fsspec knows; {shown(url)} is neither: {error}. "
+            f"a location must be a path or a URL that fsspec knows; {printable(url)} is neither: {error}. "
             "Check its beginning, or install what it needs."
         ) from None

@@ -4,8 +4,8 @@ A run is one zarr group::
 
     zarr.json                                     attributes: format, version, plan, error_bound, digest
     <stream>/zarr.json
-    <stream>/probabilities | logits               (batch, layer, head, query, key), a chunk a (batch, layer)
-    <stream>/mask                                 (batch, query, key), a chunk a batch
+    <stream>/probabilities | logits               (batch, layer, head, query, key), one chunk per layer
+    <stream>/mask                                 (batch, query, key), one chunk per batch
     batches/<00003>/zarr.json                     the batch is complete; attributes: checksums, labels, digest
     pictures/<00003>                              (height, width, channel) of a batch; need not be there
     results/<stream>/<content>/<batch-00003 | all-batches>/<name>/zarr.json, <array>
@@ -54,7 +54,7 @@ RESULTS = "results"
 PICTURES = "pictures"
 RESERVED = (BATCHES, PICTURES, RESULTS)
 MOST_BATCHES = 10**6
-"""More than a run can have; what claims more is refused before anything is counted."""
+"""Upper bound on the number of batches; whatever claims more is refused at once."""
 UNFINISHED = ".partial"
 """End of a file's name while it is being written, by Haarbor or by zarr."""
 LOCK = ".lock"
@@ -166,7 +166,7 @@ def batch_of_key(key: str) -> int | None:
 
 
 def name_fits(name: object) -> bool:
-    """Whether `name` can stand in a path on every file system, and for nothing else in a run.
+    """Whether `name` can be part of a path on every file system, and means nothing else in a run.
 
     Examples
     --------

@@ -11,16 +11,16 @@ from functools import cached_property
 from pathlib import Path
 
 from haarbor.errors import StoreError
+from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._failures import storage_failures
 from haarbor.store._file_lock import FileLock
 from haarbor.store._foreign_files import is_foreign
 from haarbor.store._layout import LOCK, UNFINISHED
-from haarbor.store._local_path import shown
 
 __all__ = ["LocalKeys"]
 
-# Without waiting for whoever should write into a pipe, and without changing the ends of lines.
+# Opening a pipe must not wait for its writer, and the ends of lines must not be changed.
 _TO_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -39,7 +39,7 @@ class LocalKeys:
     @property
     def address(self) -> str:
         """The folder."""
-        return shown(self.root)
+        return printable(self.root)
 
     @cached_property
     def _real_root(self) -> str:
@@ -59,7 +59,7 @@ class LocalKeys:
                 kind = os.stat(path).st_mode  # noqa: PTH116
                 if stat.S_ISDIR(kind):
                     return None
-                # Not even opened: to open a device may do something to it.
+                # It is not even opened: opening a device may change something.
                 if not stat.S_ISREG(kind):
                     raise DamagedPartError("it is no plain file")
                 descriptor = os.open(path, _TO_READ)
@@ -80,7 +80,7 @@ class LocalKeys:
             self._require_inside(path.parent)
             unfinished = path.with_name(path.name + UNFINISHED)
             try:
-                # Whatever is there of that name is not written into, should it be a link or a pipe.
+                # Whatever has that name is removed, not written into: it may be a link or a pipe.
                 unfinished.unlink(missing_ok=True)
                 with unfinished.open("xb") as file:
                     file.write(data)
@@ -110,7 +110,7 @@ class LocalKeys:
     def _remove(self, path: Path) -> None:
         try:
             self._require_inside(path.parent)
-            # A link goes, what it leads to stays.
+            # A link is removed, what it leads to is not.
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
@@ -126,7 +126,7 @@ class LocalKeys:
             folder = folders.pop()
             for entry in self._entries(folder):
                 key = f"{folder}/{entry.name}" if folder else entry.name
-                # Pipes and links too: what stands in place of a file is told when it is read.
+                # This includes pipes and links: reading them says what is wrong.
                 (folders if entry.is_dir(follow_symlinks=False) else found).append(key)
         return iter(sorted(found))
 
@@ -209,8 +209,9 @@ class LocalKeys:
             self._folders_inside.add(folder)
             return
         raise StoreError(
-            f"the files of a run must lie inside it; {shown(path)} is behind a link to {shown(real)}. "
-            "Copy the run with its links followed, as cp -rL does, or put the file in place of the link."
+            f"the files of a run must lie inside it; {printable(path)} is behind a link to "
+            f"{printable(real)}. Copy the run with its links followed, as cp -rL does, or put "
+            "the file in place of the link."
         )
 
 
@@ -222,7 +223,7 @@ def _bounded(descriptor: int, most_bytes: int) -> bytes:
     size = os.fstat(descriptor).st_size
     parts: list[bytes] = []
     left = most_bytes + 1
-    # Files that the system makes up say that they are empty, so the bytes are counted as they come too.
+    # Files of the system, as in /proc, claim to be empty, so the bytes are also counted as they are read.
     while left > 0 and size <= most_bytes:
         part = os.read(descriptor, min(left, max(size + 1, 2**16)))
         if not part:

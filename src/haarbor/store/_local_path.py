@@ -1,4 +1,4 @@
-"""Paths as people give them, and as messages show them."""
+"""Paths and URLs as people give them, checked before they are used."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 from haarbor.errors import StoreError
+from haarbor.printable import printable
 
-__all__ = ["local_path", "location_text", "shown"]
+__all__ = ["local_path", "location_text"]
 
 
 def location_text(location: object) -> str:
@@ -40,7 +41,7 @@ def location_text(location: object) -> str:
         usable = False
     if not usable:
         raise StoreError(
-            f"a location must be a path or an address; {shown(text)} has characters that no place has. "
+            f"a location must be a path or an address; {printable(text)} has characters that no place has. "
             "Choose another name."
         )
     return text
@@ -49,17 +50,3 @@ def location_text(location: object) -> str:
 def local_path(location: object) -> Path:
     """Path of a file or folder, after checking that it can be one; see :func:`location_text`."""
     return Path(location_text(location))
-
-
-def shown(place: str | os.PathLike[str]) -> str:
-    r"""Name of a place in one line that every terminal can print.
-
-    Examples
-    --------
-    >>> shown("two\nlines")
-    'two\\nlines'
-    """
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in os.fspath(place)
-    )

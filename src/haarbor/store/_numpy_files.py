@@ -153,10 +153,10 @@ def _parsed(text: str) -> _Header:
         found[entry[1]] = entry
         place = entry.end()
     if not text.startswith("{") or text[place:].strip() != "}" or len(found) != 3:
-        raise DamagedPartError("its header is none of an array of numbers")
+        raise DamagedPartError("its header does not describe an array of numbers")
     name, is_fortran, sizes = found["descr"][2], found["fortran_order"][3], found["shape"][4]
     if name is None or is_fortran is None or sizes is None:
-        raise DamagedPartError("its header is none of an array of numbers")
+        raise DamagedPartError("its header does not describe an array of numbers")
     if name.lstrip("<>|=") == "O":
         raise PickledObjectsError("it holds Python objects")
     if _NUMBERS.fullmatch(name) is None:
@@ -181,7 +181,7 @@ def _size(text: str) -> int:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """Turn whatever the standard library says of a strange archive into one error."""
+    """Turn every error of the standard library about a damaged archive into DamagedPartError."""
     strange = (
         zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, ValueError, EOFError,
         IndexError, KeyError, RuntimeError, OverflowError, MemoryError,

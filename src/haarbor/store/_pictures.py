@@ -56,10 +56,10 @@ def checked_picture(picture: npt.ArrayLike) -> ByteArray:
 
 
 def stored_picture(keys: Keys, batch: int, picture: ByteArray) -> str:
-    """Write the picture of a batch, durably; its checksum."""
+    """Write the picture of a batch so that it survives a loss of power; returns its checksum."""
     path = picture_path(batch)
     description = _described(picture.shape)
-    # Only where there are pictures: other runs stay as they were.
+    # Only if there are pictures: runs without them have no such group.
     describe_group(keys, PICTURES)
     write_description(keys, path, description, is_durable=False)
     written = write_chunk(keys, only_chunk_key(path, 3), description, picture)

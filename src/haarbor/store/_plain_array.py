@@ -1,4 +1,4 @@
-"""Arrays as people have them, as numpy arrays."""
+"""Arrays and tensors of users as numpy arrays."""
 
 from __future__ import annotations
 

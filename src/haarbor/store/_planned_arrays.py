@@ -1,4 +1,4 @@
-"""Every array of a run as its plan says it is."""
+"""The arrays that a run must have according to its plan."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from haarbor.errors import StoreError
+from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._failures import storage_failures
 from haarbor.store._foreign_files import is_foreign
 from haarbor.store._layout import LOCK
-from haarbor.store._local_path import shown
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -42,7 +42,7 @@ class RemoteKeys:
 
     def __init__(self, store: Store, address: str) -> None:
         self._store = store
-        self._address = shown(address)
+        self._address = printable(address)
 
     @property
     def address(self) -> str:
@@ -115,16 +115,17 @@ class RemoteKeys:
         return None
 
     def lock(self, name: str, *, patience_seconds: float = 0.0) -> RemoteLock:
-        """Take the lock called `name`, as well as object stores allow."""
+        """Take the lock called `name`, as reliably as object stores allow."""
         return RemoteLock(self, f".{name}{LOCK}", patience_seconds=patience_seconds)
 
 
 class RemoteLock:
     """A key that says who writes, held from construction to `release`.
 
-    Best effort: between looking for the key and writing it another process may do the same, which
-    reading it back afterwards catches in most cases. A holder that died on this machine is noticed
-    and replaced; one that died elsewhere leaves a key to be removed by hand.
+    This is not safe in every case: between looking for the key and writing it another process may do
+    the same, which is noticed in most cases because the key is read back afterwards. The lock of a
+    process that died on this machine is taken over; one that died elsewhere leaves a key that has to be
+    removed by hand.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ class RemoteLock:
             return None
         try:
             holder = json.loads(found)
-            host, process = shown(str(holder["host"])), int(holder["process"])
+            host, process = printable(str(holder["host"])), int(holder["process"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return "another process"
         if host == socket.gethostname() and not _alive(process):

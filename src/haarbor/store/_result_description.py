@@ -37,10 +37,10 @@ class StoredArray:
         return ArrayDescription(shape=self.shape, chunk_shape=chunk_shape, dtype=self.dtype)
 
     @classmethod
-    def from_json(cls, found: Any) -> StoredArray:
+    def from_json(cls, stored: Any) -> StoredArray:
         """Array from its entry in a description; DamagedPartError if that is none."""
         try:
-            shape, dtype, checksum = tuple(found["shape"]), found["dtype"], found["checksum"]
+            shape, dtype, checksum = tuple(stored["shape"]), stored["dtype"], stored["checksum"]
         except (KeyError, TypeError):
             raise DamagedPartError("an array in it lacks its shape, type or checksum") from None
         sizes_fit = len(shape) <= _MOST_AXES and all(
@@ -58,7 +58,7 @@ class ResultDescription:
     """What a result consists of; its digest goes with it."""
 
     path: str
-    """Where the result lies, so that it is not taken for another one."""
+    """Where the result was saved: a description that was copied to another place is noticed."""
     value: Any
     """JSON, see :func:`haarbor.store._result_values.stored_value`."""
     arrays: Mapping[str, StoredArray]

@@ -1,12 +1,12 @@
-"""What a result is of, what it is called, and where that makes it lie in a run."""
+"""The name of a result: what it was made from, what it is called, and its place in the run."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from haarbor.errors import SettingError
+from haarbor.options import found_text
 from haarbor.store._batch_marker import checked_batch
-from haarbor.store._documents import short_text
 from haarbor.store._layout import RESULTS, batch_number, name_fits
 from haarbor.store._run_plan import RunPlan
 
@@ -17,7 +17,7 @@ _ONE_BATCH = "batch-"
 
 
 class ResultName(NamedTuple):
-    """What a result is of, and what it is called."""
+    """What a result was made from, and what it is called."""
 
     stream: str
     content: str
@@ -42,7 +42,7 @@ class ResultName(NamedTuple):
         if not name_fits(self.name):
             raise SettingError(
                 "a result's name must be letters, digits, '_', '-' or '.'; "
-                f"found {short_text(repr(self.name))}. Choose another name."
+                f"found {found_text(self.name)}. Choose another name."
             )
         plan.stream(self.stream)
         plan.content(self.content)

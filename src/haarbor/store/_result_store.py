@@ -1,4 +1,4 @@
-"""Results inside a run: each whole or absent, and tied to the batches it was made from."""
+"""Results inside a run: each is whole or absent, and is tied to the batches it was made from."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ _PATIENCE_SECONDS = 60.0
 
 
 class ResultStore:
-    """Results of a run.
+    """The results of one run: saving, loading, checking and removing them.
 
-    A result is a zarr group: arrays, and a description in its attributes that is written last.
+    A result is a zarr group. Its arrays are written first, and the description in its attributes last,
+    so a result without a description is one whose writing was interrupted, and does not count.
 
     Parameters
     ----------
@@ -50,7 +51,15 @@ class ResultStore:
         self._swept = False
 
     def save(self, name: ResultName, value: object, sources: Mapping[str, str]) -> None:
-        """Keep a value, made from batches with the digests in `sources`, in place of what is there."""
+        """Save a value under a name, in place of what was saved there before.
+
+        Parameters
+        ----------
+        name : ResultName
+        value : object
+        sources : mapping of str to str
+            From the number of each batch that the value was made from to the digest of its marker.
+        """
         name.require_part_of(self._plan)
         described, arrays = stored_value(value)
         with self._lock():
@@ -65,7 +74,13 @@ class ResultStore:
             self._keys.write(f"{name.path}/{METADATA}", description.to_bytes())
 
     def load(self, name: ResultName, sources: Mapping[str, str]) -> Any:
-        """Value kept under a name; StoreError if there is none of these `sources`, or it is damaged."""
+        """Value saved under a name.
+
+        Raises
+        ------
+        StoreError
+            If there is none, if it was made from other batches than `sources`, or if it is damaged.
+        """
         name.require_part_of(self._plan)
         try:
             description = self._description(name)
@@ -86,13 +101,15 @@ class ResultStore:
     def _of_other_batches(
         self, name: ResultName, then: Mapping[str, str], sources: Mapping[str, str]
     ) -> StoreError:
-        made, now = (_batches_text(found) for found in (then, sources))
+        made, now = (_batches_text(batches) for batches in (then, sources))
         reason = (
-            f"made from {made}, asked for {now}" if made != now else "the batches were written anew since"
+            f"it was made from {made}, and {now} were asked for"
+            if made != now
+            else "the batches were written again since"
         )
         return StoreError(
-            f"a result must be of the batches as they are; {name.path} of {self._keys.address} is not: "
-            f"{reason}. Make it again."
+            f"a result must be made from the batches as they are now; {name.path} of {self._keys.address} "
+            f"is not: {reason}. Make it again."
         )
 
     def _value(self, name: ResultName, description: ResultDescription) -> Any:
@@ -108,7 +125,7 @@ class ResultStore:
             raise DamagedPartError(f"its parts do not fit together ({reason})") from None
 
     def has(self, name: ResultName, sources: Mapping[str, str]) -> bool:
-        """Whether there is a whole result of a name, made from these `sources`."""
+        """Whether there is an undamaged result of this name that was made from these `sources`."""
         name.require_part_of(self._plan)
         try:
             description = self._description(name)
@@ -120,7 +137,7 @@ class ResultStore:
         return True
 
     def kept(self, name: ResultName, sources: Mapping[str, str]) -> KeptResult:
-        """What became of a result, and its value if it is whole and of these `sources`; read once."""
+        """State of a result, and its value if it is whole and was made from these `sources`; read once."""
         name.require_part_of(self._plan)
         try:
             description = self._description(name)
@@ -136,7 +153,7 @@ class ResultStore:
                 f"damaged: {error}. Make it again, which replaces it.",
             )
         except StoreError as error:
-            # The number of a failure of the disk or the network: the result may be whole all the same.
+            # An error number means that the disk or the network failed: the result itself may be whole.
             if error.errno is not None:
                 raise
             return KeptResult(state="damaged", reason=str(error))
@@ -166,7 +183,7 @@ class ResultStore:
             self._require_arrays(name, description)
 
     def parts(self) -> tuple[list[ResultName], list[str]]:
-        """Names of all results that are described, well or not, and paths of the groups for them."""
+        """Names of all results that have a description, damaged or not, and paths of their groups."""
         names = self._described()
         groups = {group for name in names for group in name.groups[1:]}
         some_result = [RESULTS, self._plan.streams[0].name, self._plan.contents[0], "all-batches", "x"]
@@ -177,7 +194,7 @@ class ResultStore:
         return names, sorted(groups)
 
     def repair(self, names: list[ResultName], groups: list[str]) -> None:
-        """Remove results, and describe groups anew."""
+        """Remove damaged results, and write the descriptions of damaged groups again."""
         if not names and not groups:
             return
         with self._lock():
@@ -197,10 +214,10 @@ class ResultStore:
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        # Not the writer's lock: a run may be organised while it is still being captured.
+        # This is not the writer's lock: a run may be organised while it is still being captured.
         lock = self._keys.lock(RESULTS, patience_seconds=_PATIENCE_SECONDS)
         try:
-            # Once: it looks at all results, and whoever saves many would look at them again and again.
+            # Only once per object: it looks at all results, which takes long where many are saved in turn.
             if not self._swept:
                 self._keys.sweep(RESULTS)
                 self._swept = True
@@ -209,12 +226,12 @@ class ResultStore:
             lock.release()
 
     def _remove(self, name: ResultName) -> None:
-        # The description first: without it the rest does not count.
+        # The description goes first: without it the rest does not count.
         self._keys.delete(f"{name.path}/{METADATA}")
         self._keys.delete_below(name.path)
 
     def _write(self, path: str, array: AnyArray) -> StoredArray:
-        """Store an array as one chunk, if it has entries."""
+        """Store an array as one chunk; an array without entries has none."""
         stored = StoredArray(shape=array.shape, dtype=array.dtype.name, checksum="")
         write_description(self._keys, path, stored.description, is_durable=False)
         keys = [f"{path}/{METADATA}"]

@@ -1,4 +1,4 @@
-"""Results as JSON and arrays, and back: no pickle, and nothing that a reader would have to run."""
+"""Results turned into JSON and arrays, and back; no pickle, so reading a result never runs code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from haarbor.array_types import AnyArray, frozen
 from haarbor.errors import SettingError, StoreError
 from haarbor.store._layout import NUMBER_TYPES, name_fits
-from haarbor.store._result_types import result_type_named, result_type_of
+from haarbor.store._result_types import result_type_named
+from haarbor.stored_result import result_type_of
 from haarbor.trees import PartitionTree
 
 __all__ = ["restored_value", "stored_value"]
@@ -115,7 +116,7 @@ class _Writer:
         if known is None:
             raise SettingError(
                 f"a result must be of a type that has a stored form; {_words(place)} is a "
-                f"{type(value).__name__}. Register it with haarbor.store.register_result_type."
+                f"{type(value).__name__}. Decorate its class with haarbor.store.stored_result."
             )
         fields = {name: self.described(item, (*place, name)) for name, item in known.fields_of(value).items()}
         return {"type": known.name, "version": known.version, "fields": fields}

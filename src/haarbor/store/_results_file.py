@@ -12,10 +12,12 @@ import numpy as np
 
 from haarbor.array_types import AnyArray
 from haarbor.errors import HaarborError, StoreError
+from haarbor.options import found_text
+from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
-from haarbor.store._documents import parsed_json, short_text
+from haarbor.store._documents import parsed_json
 from haarbor.store._failures import storage_failures
-from haarbor.store._local_path import local_path, shown
+from haarbor.store._local_path import local_path
 from haarbor.store._numpy_files import NumpyArchive
 from haarbor.store._result_values import restored_value, stored_value
 from haarbor.whole_file import whole_file
@@ -86,17 +88,17 @@ def load_results_file(path: str | os.PathLike[str]) -> Any:
     file = local_path(path)
     with storage_failures(f"reading {file}"):
         if not file.is_file():
-            raise StoreError(f"{shown(file)} must be a file; there is none. Check the path.")
+            raise StoreError(f"{printable(file)} must be a file; there is none. Check the path.")
         try:
             archive = NumpyArchive(file)
             # All of them, so that a damaged part is found even where nothing asks for it.
             arrays = {name: archive[name] for name in archive}
         except (DamagedPartError, MemoryError) as error:
             raise StoreError(
-                f"{shown(file)} must be a results file of Haarbor; it is damaged or of another kind "
+                f"{printable(file)} must be a results file of Haarbor; it is damaged or of another kind "
                 f"({_one_line(error)}). Make it again."
             ) from None
-    return _value_of(shown(file), arrays)
+    return _value_of(printable(file), arrays)
 
 
 def _value_of(file: str, arrays: dict[str, AnyArray]) -> Any:
@@ -114,8 +116,8 @@ def _value_of(file: str, arrays: dict[str, AnyArray]) -> Any:
         ) from None
     if found != _FORMAT or version != _VERSION:
         raise StoreError(
-            f"{file} must be of the format {_FORMAT!r}, version {_VERSION}; found {short_text(repr(found))}, "
-            f"{short_text(repr(version))}. Make it again with this Haarbor."
+            f"{file} must be of the format {_FORMAT!r}, version {_VERSION}; found {found_text(found)}, "
+            f"{found_text(version)}. Make it again with this Haarbor."
         )
     try:
         return restored_value(described, arrays.__getitem__)

@@ -73,7 +73,7 @@ class Run:
 
     @property
     def location(self) -> str:
-        """Where it lies."""
+        """Path or URL of the run."""
         return self._keys.address
 
     @property
@@ -241,7 +241,7 @@ class Run:
         return self._keys.n_bytes()
 
     def verify(self) -> tuple[Damage, ...]:
-        """Every part that no longer holds what was written, results too; reads the whole run."""
+        """Every part, results included, that no longer holds what was written. Reads the whole run."""
         return tuple(damages(self._keys, self._plan))
 
     def save_result(
@@ -253,12 +253,12 @@ class Run:
         content: str | None = None,
         stream: str | None = None,
     ) -> None:
-        """Keep a result in the run, in place of one of the same name.
+        """Save a result in the run, in place of one of the same name.
 
         Parameters
         ----------
         value : object
-            A result of Haarbor (see :func:`haarbor.store.register_result_type`), a tree, an array,
+            A result of Haarbor (see :func:`haarbor.store.stored_result`), a tree, an array,
             or a mapping, list or tuple of such.
         name : str
             As in "organization".
@@ -318,10 +318,10 @@ class Run:
         content: str | None = None,
         stream: str | None = None,
     ) -> KeptResult:
-        """Result with what became of it: whole, absent, made from other batches, or damaged.
+        """Result together with its state: whole, absent, made from other batches, or damaged.
 
-        Where :meth:`load_result` raises because of the result, this tells; a batch that is not there
-        or a disk that fails is still a StoreError.
+        Where :meth:`load_result` raises because of the result, this returns the reason; a batch that is
+        not there or a disk that fails is still a StoreError.
         """
         return self._results.kept(self._named(name, batch, content, stream), self._sources(batch))
 

@@ -1,4 +1,4 @@
-"""The root of a run: which format it is, and the plan."""
+"""The root of a run, which holds the format and the plan, and the groups below it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from haarbor.errors import StoreError
+from haarbor.options import found_text
 from haarbor.store._batch_marker import complete_batches, read_marker
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._documents import (
@@ -16,7 +17,6 @@ from haarbor.store._documents import (
     group_attributes,
     group_document,
     require_empty_group,
-    short_text,
 )
 from haarbor.store._keys import Keys
 from haarbor.store._layout import BATCHES, FORMAT, METADATA, RESULTS, VERSION
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def write_plan(keys: Keys, plan: RunPlan) -> None:
-    """Make the root of a run of `plan`."""
+    """Write the root of a run of `plan`."""
     attributes = {
         "format": FORMAT,
         "version": VERSION,
@@ -66,7 +66,7 @@ def write_groups(keys: Keys, plan: RunPlan, *, repair: bool) -> None:
             if not repair:
                 raise StoreError(
                     f"the group {group!r} of {keys.address} must be described as it was written; {error}. "
-                    "Open the run with create_run(..., repair=True) to describe it anew."
+                    "Open the run with create_run(..., repair=True) to write the description again."
                 ) from None
             described = False
         if not described:
@@ -85,7 +85,7 @@ def require_group(keys: Keys, path: str) -> bool:
 
 
 def describe_group(keys: Keys, path: str) -> None:
-    """Describe a group of results or pictures, whatever described it before: there is nothing to lose."""
+    """Write the description of a group of results or pictures, unless it is there and undamaged."""
     try:
         described = require_group(keys, path)
     except DamagedPartError:
@@ -114,7 +114,7 @@ def stored_plan(keys: Keys) -> RunPlan | None:
         others = keys.children("")
         if others:
             raise DamagedPartError(
-                f"{keys.address} must be a Haarbor run or empty; it holds {short_text(repr(others[0]))} and "
+                f"{keys.address} must be a Haarbor run or empty; it holds {found_text(others[0])} and "
                 "no run. Choose another place."
             )
         return None
@@ -125,13 +125,13 @@ def _plan_in(keys: Keys, data: bytes, attributes: dict[str, Any]) -> RunPlan:
     if attributes.get("format") != FORMAT:
         raise DamagedPartError(
             f"{keys.address} must be a Haarbor run; it is a zarr store of something else "
-            f"(format {short_text(repr(attributes.get('format')))}). Choose another place."
+            f"(format {found_text(attributes.get('format'))}). Choose another place."
         )
     version = attributes.get("version")
     if type(version) is not int or version != VERSION:
         raise DamagedPartError(
             f"{keys.address} must be a run of version {VERSION}; it is of version "
-            f"{short_text(repr(version))}. Install the Haarbor it was written with, or capture it again."
+            f"{found_text(version)}. Install the Haarbor it was written with, or capture it again."
         )
     try:
         plan = digested_attributes(data).get("plan")
@@ -149,7 +149,7 @@ def _plan_in(keys: Keys, data: bytes, attributes: dict[str, Any]) -> RunPlan:
 
 
 def is_run_of(keys: Keys, plan: RunPlan) -> bool:
-    """Whether a complete batch says that this is a run of `plan`, whatever its root says."""
+    """Whether a complete batch proves that this is a run of `plan`, even if its root is damaged."""
     for batch in complete_batches(keys):
         with contextlib.suppress(DamagedPartError):
             read_marker(keys, plan, batch)

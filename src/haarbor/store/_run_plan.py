@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from haarbor.errors import HaarborError, SettingError, ShapeError, StoreError
-from haarbor.store._documents import digest_of, first_difference, short_text
+from haarbor.options import found_text
+from haarbor.store._documents import digest_of, first_difference
 from haarbor.store._layout import MOST_BATCHES, RESERVED, name_fits
 from haarbor.store._stored_numbers import StoredDtype
 
@@ -20,7 +21,7 @@ __all__ = ["LabelKind", "RunPlan", "StoredContent", "StreamPlan"]
 StoredContent = Literal["probabilities", "logits"]
 LabelKind = Literal["tokens", "patches", "none"]
 
-# Far above any network; what claims more is a mistake or damage, and would fill the memory.
+# Far more than any network has; larger numbers are a mistake or damage, and would fill the memory.
 _MOST = {"n_layers": 10**5, "n_heads": 10**5, "n_queries": 10**7, "n_keys": 10**7}
 _MOST_HEADS = 10**6
 _MOST_LAYER_VALUES = 2**38
@@ -53,7 +54,7 @@ class StreamPlan:
             if not _whole_number(size, most):
                 raise ShapeError(
                     f"{name} of stream {self.name!r} must be a whole number from 1 to {most}; "
-                    f"found {short_text(repr(size))}."
+                    f"found {found_text(size)}."
                     " Pass such a number."
                 )
             object.__setattr__(self, name, int(size))
@@ -61,7 +62,7 @@ class StreamPlan:
         if heads > _MOST_HEADS or values > _MOST_LAYER_VALUES:
             raise ShapeError(
                 f"stream {self.name!r} must have at most {_MOST_HEADS} heads, and {_MOST_LAYER_VALUES} "
-                f"entries a layer; found {heads} and {values}. Capture fewer tokens."
+                f"entries per layer; found {heads} and {values}. Capture fewer tokens."
             )
         if self.head_groups is not None:
             object.__setattr__(self, "head_groups", self._checked_groups())
@@ -74,7 +75,7 @@ class StreamPlan:
         ):
             raise ShapeError(
                 f"head_groups of stream {self.name!r} must hold a key-value head for each of "
-                f"{self.n_heads} heads, counted from 0; found {short_text(repr(given))}."
+                f"{self.n_heads} heads, counted from 0; found {found_text(given)}."
                 " Pass one number for each head, or None."
             )
         return tuple(int(group) for group in groups)
@@ -156,7 +157,7 @@ class RunPlan:
             if not _whole_number(self.n_batches, MOST_BATCHES):
                 raise SettingError(
                     f"n_batches must be at least 1 and at most {MOST_BATCHES}, or None; "
-                    f"found {short_text(repr(self.n_batches))}."
+                    f"found {found_text(self.n_batches)}."
                     " Pass such a number, or None where it is not known."
                 )
             object.__setattr__(self, "n_batches", int(self.n_batches))
@@ -204,7 +205,7 @@ class RunPlan:
                 return stream
         names = ", ".join(stream.name for stream in self.streams)
         raise SettingError(
-            f"stream must be one of {names}; found {short_text(repr(name))}. Choose one, or leave it out."
+            f"stream must be one of {names}; found {found_text(name)}. Choose one, or leave it out."
         )
 
     def content(self, name: str | None = None) -> StoredContent:
@@ -216,7 +217,7 @@ class RunPlan:
                 return content
         raise SettingError(
             f"content must be one that the run holds, {' or '.join(self.contents)}; "
-            f"found {short_text(repr(name))}. Choose that, leave it out, or capture again with it added."
+            f"found {found_text(name)}. Choose that, leave it out, or capture again with it added."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -277,7 +278,7 @@ def _whole_number(value: object, most: int, *, least: int = 1) -> bool:
 def _require_text(name: str, value: object) -> None:
     if not _is_text(value):
         raise SettingError(
-            f"{name} must be a text that can be printed; found {short_text(repr(value))}. Pass a name."
+            f"{name} must be a text that can be printed; found {found_text(value)}. Pass a name."
         )
 
 
@@ -291,7 +292,9 @@ def _is_text(value: object) -> bool:
 
 def _json_values(name: str, values: object) -> dict[str, Any]:
     if not isinstance(values, Mapping):
-        raise SettingError(f"{name} must be a mapping of names to values; found {type(values).__name__}.")
+        raise SettingError(
+            f"{name} must be a mapping of names to values; found {type(values).__name__}. Pass a dict."
+        )
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
     except RecursionError:

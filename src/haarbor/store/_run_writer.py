@@ -1,4 +1,4 @@
-"""Writing a run: which batches are there, and how one more is added."""
+"""Writing a run: which batches it has already, and how another one is added."""
 
 from __future__ import annotations
 
@@ -69,9 +69,10 @@ class RunWriter:
 
     @property
     def missing_batches(self) -> tuple[int, ...]:
-        """Batches still to be written, increasing.
+        """Batches that are still to be written, increasing.
 
-        Where the plan does not say how many there are: those before the last complete one.
+        If the plan does not say how many batches there will be, these are the ones that are missing
+        before the last complete batch.
         """
         n_batches = self._plan.n_batches
         if n_batches is None:
@@ -80,7 +81,7 @@ class RunWriter:
 
     @property
     def run(self) -> Run:
-        """The same run, for reading."""
+        """The run that is being written, opened for reading."""
         from haarbor.store._run import Run
 
         return Run(self._keys)
@@ -91,9 +92,10 @@ class RunWriter:
 
     @contextlib.contextmanager
     def batch(self, index: int) -> Iterator[BatchWriter]:
-        """Block in which a batch is written; at its end the batch is complete, or absent.
+        """Context manager in which one batch is written.
 
-        Several batches may be open at once, as when a model takes several inputs together.
+        When the block ends without an error the batch is complete; otherwise nothing of it is kept.
+        Several batches may be open at once, because a model may take several inputs together.
 
         Parameters
         ----------
@@ -106,7 +108,7 @@ class RunWriter:
         Raises
         ------
         StoreError
-            If the batch is complete already, or a part is missing when the block ends.
+            If the batch is complete already, or if a part of it is missing when the block ends.
         DataError
             If the mask does not fit the values when the block ends.
         """
@@ -117,13 +119,13 @@ class RunWriter:
         try:
             yield batch
             batch._finish()
-            # The arrays have room for the batch before it counts: other programs go by their shape.
+            # The arrays get room for the batch before it counts: other programs go by their shape.
             self._fit(index)
             batch._mark()
             self._complete.add(index)
         except BaseException:
             self._open.discard(index)
-            # The disk may be what failed; what is left over is removed when the run is opened again.
+            # If it is the disk that failed, what is left over is removed when the run is opened again.
             with contextlib.suppress(StoreError):
                 self._forget(index)
             raise
@@ -132,7 +134,7 @@ class RunWriter:
             self._open.discard(index)
 
     def discard(self, batch: int) -> None:
-        """Make a batch absent, with the results that belong to it; nothing happens if it is.
+        """Remove a batch and the results of that batch alone; nothing happens if it is not there.
 
         Parameters
         ----------
@@ -141,7 +143,7 @@ class RunWriter:
         batch = checked_batch(batch)
         if batch in self._open:
             raise StoreError(
-                f"a batch must be left before it is discarded; batch {batch} is being written."
+                f"a batch must not be discarded while its block is open; batch {batch} is being written."
                 " Leave its block first."
             )
         self._keys.delete(marker_key(batch))
@@ -152,7 +154,7 @@ class RunWriter:
                 self._keys.delete_below(f"{RESULTS}/{stream.name}/{content}/batch-{batch:05d}")
 
     def close(self) -> None:
-        """Give back the lock; doing so twice is harmless."""
+        """Release the lock; doing so twice is harmless."""
         self._release()
 
     def __enter__(self) -> Self:
@@ -174,12 +176,12 @@ class RunWriter:
             )
         if index in self._complete:
             raise StoreError(
-                f"a batch is written once; batch {index} of {self._keys.address} is complete. "
+                f"a batch must be written only once; batch {index} of {self._keys.address} is complete. "
                 "Write those in missing_batches, or discard it first."
             )
         if index in self._open:
             raise StoreError(
-                f"a batch is written by one block at a time; batch {index} is being written."
+                f"a batch must be written by one block at a time; batch {index} is being written."
                 " Leave its block first."
             )
 
@@ -193,17 +195,17 @@ class RunWriter:
                 try:
                     require_planned(self._keys, self._plan, stream, content, least=room)
                 except DamagedPartError as error:
-                    # A writer that was killed at its very beginning may not have come to describe it.
+                    # A writer that was killed at its very beginning may not have described it yet.
                     if not repair and METADATA in self._keys.children(path):
                         raise StoreError(
                             f"the array {path!r} of {self._keys.address} must be described as it was "
-                            f"written; {error}. Open the run with create_run(..., repair=True) to describe "
-                            "it anew."
+                            f"written; {error}. Open the run with create_run(..., repair=True) to write "
+                            "the description again."
                         ) from None
                     write_description(self._keys, path, expected)
 
     def _repair(self) -> None:
-        """Remove what is damaged, so that it is made again; StoreError if some of it cannot even be read."""
+        """Remove damaged parts, so that they are made again; StoreError if a part cannot be read at all."""
         found = damages(self._keys, self._plan)
         unread = next((damage for damage in found if not damage.is_lost), None)
         if unread is not None:
@@ -227,7 +229,7 @@ class RunWriter:
         ResultStore(self._keys, self._plan).repair(names, groups)
 
     def _fit(self, *more: int) -> None:
-        """Make the arrays as long as the batches need, where the plan does not say."""
+        """Make the arrays as long as the batches need, if the plan does not say how many there will be."""
         if self._plan.n_batches is not None:
             return
         room = max((*self._complete, *more), default=-1) + 1
@@ -237,13 +239,13 @@ class RunWriter:
                 write_description(self._keys, path, description)
 
     def _forget(self, batch: int) -> None:
-        # The arrays first: until they fit, the chunks tell that a batch was being written.
+        # The arrays come first: until they fit, the chunks show that a batch was being written.
         self._fit()
         self._remove_chunks(lambda owner: owner == batch)
         self._keys.delete_below(picture_path(batch))
 
     def _forget_incomplete(self) -> None:
-        """Remove what interrupted batches left, so that the end does not depend on them."""
+        """Remove what interrupted batches left, so that the finished run does not depend on them."""
         self._fit()
         self._remove_chunks(lambda owner: owner not in self._complete)
         for name in self._keys.children(PICTURES):

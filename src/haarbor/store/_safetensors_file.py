@@ -1,4 +1,4 @@
-"""A .safetensors file, mapped once, its tensors looked at where they are asked for."""
+"""A .safetensors file: mapped into memory once, each tensor read when it is asked for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from haarbor.array_types import AnyArray
+from haarbor.options import found_text
 from haarbor.store._damaged_part import DamagedPartError
-from haarbor.store._documents import parsed_json, short_text
+from haarbor.store._documents import parsed_json
 
 __all__ = ["SafetensorsFile"]
 
@@ -64,7 +65,7 @@ class SafetensorsFile(Mapping[str, AnyArray]):
         header.pop("__metadata__", None)
         start = 8 + length
         self._places = {name: _place(name, entry, start, size) for name, entry in header.items()}
-        # One map for all: each would take a file handle of its own.
+        # One map for all tensors: one map per tensor would take a file handle each.
         self._bytes = np.memmap(file, dtype=np.uint8, mode="r")
 
     def __iter__(self) -> Iterator[str]:
@@ -82,7 +83,7 @@ class SafetensorsFile(Mapping[str, AnyArray]):
             return (halves.astype(np.uint32) << 16).view(np.float32)
         if place.dtype not in _DTYPES:
             raise DamagedPartError(
-                f"{_quoted(name)} in it is of the type {short_text(place.dtype)}, which numpy does not have"
+                f"{found_text(name)} in it is of type {found_text(place.dtype)}, which numpy does not have"
             )
         return data.view(_DTYPES[place.dtype]).reshape(place.shape)
 
@@ -94,16 +95,12 @@ def _place(name: str, entry: Any, start: int, size: int) -> _Place:
         if not isinstance(dtype, str) or not all(type(size) is int and 0 <= size < 2**62 for size in sizes):
             raise TypeError
     except (KeyError, TypeError, ValueError):
-        raise DamagedPartError(f"the entry of {_quoted(name)} lacks its type, shape or place") from None
+        raise DamagedPartError(f"the entry of {found_text(name)} lacks its type, shape or place") from None
     # Of types that numpy does not have only the place can be checked.
     width = 2 if dtype == _BFLOAT16 else _WIDTHS.get(dtype)
     fits = width is None or math.prod(shape) * width == end - begin
     if not fits or begin > end or start + end > size or len(shape) > _MOST_AXES:
-        raise DamagedPartError(f"the bytes of {_quoted(name)} do not fit its shape")
+        raise DamagedPartError(f"the bytes of {found_text(name)} do not fit its shape")
     if math.prod(max(1, n) for n in shape) >= 2**59:
-        raise DamagedPartError(f"{_quoted(name)} claims a shape that no array has")
+        raise DamagedPartError(f"{found_text(name)} claims a shape that no array has")
     return _Place(dtype, shape, start + begin, start + end)
-
-
-def _quoted(name: str) -> str:
-    return short_text(repr(name))

@@ -1,4 +1,4 @@
-"""Numbers as the store keeps them: half or single precision, with a stated error."""
+"""Numbers as the store keeps them: in half or single precision, with a known rounding error."""
 
 from __future__ import annotations
 

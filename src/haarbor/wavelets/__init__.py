@@ -13,7 +13,6 @@ from haarbor.wavelets._haar_system import HaarSystem, haar_basis, haar_system
 from haarbor.wavelets._haar_transform import haar_l1, haar_transform, inverse_haar_transform
 from haarbor.wavelets._holder import HolderExponent, holder_exponent
 from haarbor.wavelets._product_order import largest_products
-from haarbor.wavelets._run_regularity import RunRegularity
 from haarbor.wavelets._stability import RankingStability, ranking_stability
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "HolderExponent",
     "NetworkEntropy",
     "RankingStability",
-    "RunRegularity",
     "coefficient_decay",
     "haar_basis",
     "haar_l1",

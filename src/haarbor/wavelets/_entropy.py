@@ -14,6 +14,7 @@ from haarbor.engines import ordered_results, usable_cores
 from haarbor.errors import DataError, ShapeError, TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.options import require_real_number, require_whole_number
+from haarbor.stored_result import stored_result
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
 from haarbor.wavelets._haar_system import haar_system
 from haarbor.wavelets._haar_transform import haar_transform
@@ -22,6 +23,7 @@ from haarbor.wavelets._product_order import largest_products
 __all__ = ["HeadEntropy", "NetworkEntropy", "head_entropy", "network_entropy", "sorted_coefficients"]
 
 
+@stored_result("HeadEntropy")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HeadEntropy:
     r"""Haar entropy of every head, :math:`H = \sum |\text{coefficient}|^p` over the coarsest functions.
@@ -61,6 +63,7 @@ class HeadEntropy:
         return f"HeadEntropy({self.raw.size} heads, k={self.k} of {self.n_functions}, p={self.p:g})"
 
 
+@stored_result("NetworkEntropy")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class NetworkEntropy:
     """Haar entropy of the whole tensor on all its trees; fields as in `HeadEntropy`."""

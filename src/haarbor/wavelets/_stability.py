@@ -11,10 +11,12 @@ from haarbor.array_types import FloatArray, IntArray, frozen, real_array
 from haarbor.errors import DataError, ShapeError
 from haarbor.memory import require_memory
 from haarbor.options import require_real_number
+from haarbor.stored_result import stored_result
 
 __all__ = ["RankingStability", "ranking_stability"]
 
 
+@stored_result("RankingStability")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RankingStability:
     """Agreement of the rankings of ``n_heads`` heads over ``n_batches`` batches."""

@@ -1,5 +1,3 @@
-"""Files in a run that are no plain files, lie elsewhere, or are nobody's data."""
-
 import os
 import shutil
 import socket
@@ -12,26 +10,79 @@ import pytest
 
 from haarbor.errors import StoreError
 from haarbor.store import create_run, open_run
-from tests.store.runs import assert_same_files, files_of, tiny_plan, write_batch
-
-CHUNK = "decoder/logits/c.1.0.0.0.0"
-FOREIGN = (
-    ".DS_Store",
-    "._zarr.json",
-    "Thumbs.db",
-    "desktop.ini",
-    "zarr.json~",
-    ".zarr.json.swp",
-    "#zarr.json#",
-    ".nfs00ab",
+from tests.store.builders import (
+    CHUNK,
+    assert_same_files,
+    files_of,
+    refused,
+    rights,
+    tiny_plan,
+    without_rights,
+    write_batch,
+    write_run,
 )
 
+
+def test_files_that_may_not_be_read_are_named_one_by_one(open_folder):
+    place = write_run(open_folder / "run.zarr")
+    rights(place, 0o755, 0o644)
+    (place / "decoder/logits/c.1.1.0.0.0").chmod(0o000)
+    (place / "batches/00002/zarr.json").chmod(0o000)
+    with without_rights():
+        run = open_run(place)
+        assert "Permission denied" in refused(lambda _: np.asarray(run.tensor(1, "logits")), place)
+        assert "Permission denied" in refused(lambda _: run.mask(2), place)
+        found = run.verify()
+    assert [(damage.batch, damage.content, damage.is_lost) for damage in found] == [
+        (1, "logits", False),
+        (2, "marker", False),
+    ]
+
+
+@pytest.mark.parametrize("folder", ["batches", "results", "decoder/logits", "."])
+def test_folders_that_may_not_be_listed_are_one_line_and_never_empty(open_folder, folder):
+    place = write_run(open_folder / "run.zarr")
+    rights(place, 0o755, 0o644)
+    (place / folder).chmod(0o000)
+
+    def everything(place):
+        run = open_run(place)
+        if run.verify():
+            raise StoreError("damaged: Permission denied")
+        run.size_on_disk()
+
+    with without_rights():
+        assert "Permission denied" in refused(everything, place)
+
+
+def test_a_run_that_may_only_be_read_is_read_and_not_written(open_folder):
+    place = write_run(open_folder / "run.zarr")
+    open_run(place).save_result({"a": np.arange(2)}, "x", batch=0)
+    rights(place, 0o555, 0o444)
+    before = files_of(place)
+    with without_rights():
+        run = open_run(place)
+        assert run.verify() == ()
+        assert run.load_result("x", batch=0)["a"].tolist() == [0, 1]
+        for use in (
+            lambda _: run.save_result(1, "y"),
+            lambda _: run.delete_result("x", batch=0),
+            lambda place: create_run(place, tiny_plan()),
+            lambda place: create_run(place, tiny_plan(), repair=True),
+            lambda place: create_run(place / "inner.zarr", tiny_plan()),
+        ):
+            assert "failed: Permission denied. Change its permissions" in refused(use, place)
+    assert files_of(place) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file system without names")
+def test_a_place_where_nothing_can_be_made_is_one_line():
+    refused(lambda place: create_run(place, tiny_plan()), "/proc/run.zarr")
+    refused(lambda place: create_run(place, tiny_plan()), "/dev/null/run.zarr")
+    refused(open_run, "/dev/null")
+
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and links")
-
-
-@pytest.fixture
-def place(complete_run):
-    return complete_run
 
 
 def a_socket(path):
@@ -57,6 +108,8 @@ STRANGE = {
     "a folder": lambda path: path.mkdir(),
     "a file the system makes up": lambda path: path.symlink_to("/proc/self/maps"),
 }
+
+
 USES = {
     CHUNK: lambda run: np.asarray(run.tensor(1, "logits")),
     "decoder/mask/c.1.0.0": lambda run: run.mask(1),
@@ -181,71 +234,6 @@ def test_writing_never_goes_through_a_link_or_a_pipe(place, tmp_path):
     run.save_result(1, "x", batch=0)
     assert run.load_result("x", batch=0) == 1
     assert (tmp_path / "precious").read_text() == "precious"
-
-
-def litter(place):
-    """Leave what file managers and editors leave, in every folder."""
-    for folder in [place, *(path for path in place.rglob("*") if path.is_dir())]:
-        for name in FOREIGN:
-            (folder / name).write_bytes(b"\0\1 not of the run")
-
-
-def test_foreign_files_are_passed_over(place):
-    run = open_run(place)
-    run.save_result({"a": np.arange(3)}, "x", batch=1)
-    run.save_result({"a": np.arange(3)}, "y")
-    size = run.size_on_disk()
-    litter(place)
-    (place / "batches/.DS_Store.d").mkdir()
-    run = open_run(place)
-    assert run.batches == (0, 1, 2)
-    assert run.verify() == ()
-    assert run.has_result("x", batch=1)
-    assert run.load_result("x", batch=1)["a"].tolist() == [0, 1, 2]
-    assert [found.name for found in run.results()] == ["y", "x"]
-    assert run.size_on_disk() == size
-    with create_run(place, tiny_plan(), repair=True) as writer:
-        assert writer.missing_batches == ()
-        writer.discard(1)
-        write_batch(writer, 1)
-    run.save_result(5, "x", batch=1)
-    assert run.load_result("x", batch=1) == 5
-    assert (place / ".DS_Store").exists()
-    assert run.verify() == ()
-
-
-def test_folders_among_the_results_that_are_none_are_passed_over(place):
-    run = open_run(place)
-    run.save_result(1, "x", batch=0)
-    ours = "decoder/probabilities"
-    for path in ("x/y/batch-abc/z", "decoder/x/y/z", f"{ours}/batch-abc/z", f"{ours}/batch-7/z",
-                 f"{ours}/all/z", f"{ours}/batch-00001/a b"):  # fmt: skip
-        folder = place / "results" / path
-        folder.mkdir(parents=True)
-        (folder / "zarr.json").write_text("{}")
-        (folder.parent / "notes.txt").write_text("mine")
-    assert [found.name for found in run.results()] == ["x"]
-    assert run.verify() == ()
-
-
-def test_a_folder_of_foreign_files_alone_is_empty(tmp_path):
-    place = tmp_path / "run.zarr"
-    place.mkdir()
-    for name in FOREIGN:
-        (place / name).write_bytes(b"x")
-    with pytest.raises(StoreError, match="it is a file, or an empty folder"):
-        open_run(place)
-    create_run(place, tiny_plan()).close()
-    assert open_run(place).batches == ()
-
-
-@pytest.mark.parametrize("name", [".git", ".env", "cat.png", "notes.swp.txt"])
-def test_other_files_are_somebody_s(tmp_path, name):
-    place = tmp_path / "run.zarr"
-    place.mkdir()
-    (place / name).write_bytes(b"x")
-    with pytest.raises(StoreError, match=r"and no run\. Choose another place"):
-        create_run(place, tiny_plan())
 
 
 def test_an_endless_device_takes_neither_time_nor_memory(place):
