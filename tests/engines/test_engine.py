@@ -75,7 +75,11 @@ def test_engines_without_a_name_or_sums_are_refused(engine, rng):
 @pytest.mark.parametrize(
     ("result", "error", "message"),
     [
-        (lambda n, t: np.zeros((n, n)), hb.EngineError, r"shape \(3, 4, 4\), .*; found \(4, 4\). Mend"),
+        (
+            lambda n, t: np.zeros((n, n)),
+            hb.EngineError,
+            r"shape \(3, 4, 4\), .*; found \(4, 4\). Correct the engine",
+        ),
         (lambda n, t: np.full((t, n, n), np.nan), hb.EngineError, r"finite .*; found nan at \(0, 0, 0\)"),
         (lambda n, t: -np.ones((t, n, n)), hb.EngineError, "finite and non-negative; found -1.0 at"),
         (
