@@ -20,6 +20,7 @@ SUBPACKAGES = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 RANK = {
     "version": -1,
     "errors": -1,
+    "on_progress": -1,
     "memory": 0,
     "options": 0,
     "compiled": 0,

@@ -34,7 +34,7 @@ def gpt2():
 
 
 def stop_after(n_batches):
-    def stop(done, _total):
+    def stop(_step, done, _total):
         if done == n_batches:
             raise KeyboardInterrupt
 

@@ -192,14 +192,14 @@ def test_an_interrupted_capture_goes_on_and_equals_an_uninterrupted_one(tmp_path
     ]
     whole = capture(model, batches, tmp_path / "whole")
 
-    def stop_after_two(done, _total):
+    def stop_after_two(_step, done, _total):
         if done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         capture(model, batches, tmp_path / "parts", on_progress=stop_after_two)
     done = []
-    capture(model, batches, tmp_path / "parts", on_progress=lambda index, _total: done.append(index))
+    capture(model, batches, tmp_path / "parts", on_progress=lambda _step, index, _total: done.append(index))
     assert done == [3, 4]
     files = sorted(
         path.relative_to(tmp_path / "whole") for path in (tmp_path / "whole").rglob("*") if path.is_file()

@@ -57,7 +57,7 @@ def test_a_capture_does_not_go_on_with_another_checkpoint(tmp_path):
     small = SMALL_MODELS["gpt2"]
     batches = [small.batch(), small.batch()]
 
-    def stop(_done, _total):
+    def stop(_step, _done, _total):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

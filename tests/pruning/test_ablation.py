@@ -34,41 +34,41 @@ def assert_same(found, expected):
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-5 * max(1.0, expected.abs().max().item()))
 
 
-def without_columns(model, sites, heads):
+def without_columns(model, heads, removed):
     """The witness: the same heads removed by zeroing the columns of the projection's weight."""
-    for layer, head in heads:
-        site = sites.layers[layer]
-        weight = model.get_submodule(site.projection).weight
+    for layer, head in removed:
+        found_layer = heads.layers[layer]
+        weight = model.get_submodule(found_layer.projection).weight
         with torch.no_grad():
-            if "Conv1D" in type(model.get_submodule(site.projection)).__name__:
-                weight[site.channels(head)] = 0.0
+            if "Conv1D" in type(model.get_submodule(found_layer.projection)).__name__:
+                weight[found_layer.channels(head)] = 0.0
             else:
-                weight[:, site.channels(head)] = 0.0
+                weight[:, found_layer.channels(head)] = 0.0
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if name != "albert"])
 def test_a_removed_head_is_one_whose_columns_of_the_projection_are_zero(name):
     model, batch = network(name), batches(name)[0]
-    sites = network_heads(model, batch)
-    heads = [(0, 1), (1, 0), (1, 3)]
+    heads = network_heads(model, batch)
+    removed = [(0, 1), (1, 0), (1, 3)]
     whole = answer(model, batch)
-    with removed_heads(model, sites, heads):
+    with removed_heads(model, heads, removed):
         found = answer(model, batch)
     assert not torch.allclose(found, whole, atol=1e-4)
     assert_same(answer(model, batch), whole)
-    without_columns(model, sites, heads)
+    without_columns(model, heads, removed)
     assert_same(found, answer(model, batch))
 
 
 def test_a_head_of_one_layer_goes_where_layers_share_weights():
     model, batch = network("albert"), batches("albert")[0]
-    sites = network_heads(model, batch)
-    with removed_heads(model, sites, [(1, 2)]):
+    heads = network_heads(model, batch)
+    with removed_heads(model, heads, [(1, 2)]):
         middle = answer(model, batch)
-    with removed_heads(model, sites, [(0, 2), (1, 2), (2, 2)]):
+    with removed_heads(model, heads, [(0, 2), (1, 2), (2, 2)]):
         everywhere = answer(model, batch)
     whole = answer(model, batch)
-    without_columns(model, sites, [(0, 2)])
+    without_columns(model, heads, [(0, 2)])
     assert_same(everywhere, answer(model, batch))
     assert not torch.allclose(middle, everywhere, atol=1e-4)
     assert not torch.allclose(middle, whole, atol=1e-4)
@@ -77,14 +77,14 @@ def test_a_head_of_one_layer_goes_where_layers_share_weights():
 @pytest.mark.parametrize("name", ["gpt2", "llama", "multihead", "zoo-vit"])
 def test_mean_replacement_is_the_removed_part_of_the_mean_in_the_output(name):
     model, batch = network(name), batches(name)[0]
-    sites = network_heads(model, batch)
-    means = [np.linspace(-1, 1, site.width) for site in sites.layers]
-    with removed_heads(model, sites, [(2 if len(sites) > 2 else 1, 1)], means=means):
+    heads = network_heads(model, batch)
+    means = [np.linspace(-1, 1, found_layer.width) for found_layer in heads.layers]
+    with removed_heads(model, heads, [(2 if len(heads) > 2 else 1, 1)], means=means):
         found = answer(model, batch)
-    site = sites.layers[-1]
-    projection = model.get_submodule(site.projection)
+    found_layer = heads.layers[-1]
+    projection = model.get_submodule(found_layer.projection)
     weight = projection.weight.T if "Conv1D" in type(projection).__name__ else projection.weight
-    part = site.channels(1)
+    part = found_layer.channels(1)
     with torch.no_grad():
         constant = weight[:, part] @ torch.as_tensor(means[-1][part]).float()
         if projection.bias is None:
@@ -97,9 +97,9 @@ def test_mean_replacement_is_the_removed_part_of_the_mean_in_the_output(name):
 @pytest.mark.parametrize("name", ["llama", "multihead"])
 def test_hooks_are_gone_after_an_exception(name):
     model, batch = network(name), batches(name)[0]
-    sites = network_heads(model, batch)
+    heads = network_heads(model, batch)
     whole = answer(model, batch)
-    with pytest.raises(KeyboardInterrupt), removed_heads(model, sites, [(0, 0)]):
+    with pytest.raises(KeyboardInterrupt), removed_heads(model, heads, [(0, 0)]):
         raise KeyboardInterrupt
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
     torch.testing.assert_close(answer(model, batch), whole, rtol=0, atol=0)
@@ -107,33 +107,33 @@ def test_hooks_are_gone_after_an_exception(name):
 
 def test_gates_of_one_change_nothing_and_of_zero_remove():
     model, batch = network("llama"), batches("llama")[0]
-    sites = network_heads(model, batch)
-    gates = [torch.ones(4) for _ in sites.layers]
-    with gated_heads(model, sites, gates):
+    heads = network_heads(model, batch)
+    gates = [torch.ones(4) for _ in heads.layers]
+    with gated_heads(model, heads, gates):
         torch.testing.assert_close(answer(model, batch), answer(network("llama"), batch), rtol=0, atol=0)
     gates[1][2] = 0.0
-    with gated_heads(model, sites, gates):
+    with gated_heads(model, heads, gates):
         gated = answer(model, batch)
-    with removed_heads(model, sites, [(1, 2)]):
+    with removed_heads(model, heads, [(1, 2)]):
         torch.testing.assert_close(gated, answer(model, batch), rtol=0, atol=0)
 
 
 def test_gates_and_means_must_fit_the_layers():
     model, batch = network("llama"), batches("llama")[0]
-    sites = network_heads(model, batch)
+    heads = network_heads(model, batch)
     with (
         pytest.raises(ShapeError, match="one tensor of gates a layer, 3; found 1"),
-        gated_heads(model, sites, [torch.ones(4)]),
+        gated_heads(model, heads, [torch.ones(4)]),
     ):
         pass
     with (
-        pytest.raises(ShapeError, match="one mean a layer"),
-        removed_heads(model, sites, [0], means=[np.ones(32)]),
+        pytest.raises(ShapeError, match="one mean per layer"),
+        removed_heads(model, heads, [0], means=[np.ones(32)]),
     ):
         pass
     with (
         pytest.raises(ShapeError, match=r"shape \(32,\)"),
-        removed_heads(model, sites, [0], means=[np.ones(31)] * 3),
+        removed_heads(model, heads, [0], means=[np.ones(31)] * 3),
     ):
         pass
 
@@ -158,8 +158,8 @@ def test_padding_is_not_predicted():
 def test_ablate_measures_with_and_without_the_heads():
     model = network("llama")
     found = hb.ablate(model, [(0, 0), (2, 1)], batches=batches("llama", 3))
-    sites = network_heads(model, batches("llama")[0])
-    with removed_heads(model, sites, [(0, 0), (2, 1)]):
+    heads = network_heads(model, batches("llama")[0])
+    with removed_heads(model, heads, [(0, 0), (2, 1)]):
         without = measure(model, batches("llama", 3), METRICS["loss"]).value
     whole = measure(model, batches("llama", 3), METRICS["loss"]).value
     assert found.value == pytest.approx(without, rel=1e-6)
@@ -234,19 +234,19 @@ def test_single_head_damages_and_their_reliability():
 
 def test_mean_replacement_takes_the_means_of_the_calibration_tokens():
     model, data = network("bert"), batches("bert", 2)
-    sites = network_heads(model, data[0])
+    heads = network_heads(model, data[0])
     fitted = batches("bert", 2, seed=9)
     seen = []
-    module = model.get_submodule(sites.layers[1].projection)
+    module = model.get_submodule(heads.layers[1].projection)
     handle = module.register_forward_pre_hook(lambda _m, args: seen.append(args[0][:, :11].reshape(-1, 32)))
     for batch in fitted:
         answer(model, batch)
     handle.remove()
     expected = torch.cat(seen).double().mean(0).numpy()
-    moments = layer_moments(model, sites, fitted)
+    moments = layer_moments(model, heads, fitted)
     np.testing.assert_allclose(moments[1].mean, expected, atol=1e-6)
     found = hb.ablate(model, [(1, 0)], batches=data, replacement="mean", calibration=fitted)
-    with removed_heads(model, sites, [(1, 0)], means=[layer.mean for layer in moments]):
+    with removed_heads(model, heads, [(1, 0)], means=[layer.mean for layer in moments]):
         assert found.value == measure(model, data, METRICS["loss"]).value
 
 

@@ -35,12 +35,12 @@ def test_curves_are_ablations_of_the_lowest_scores(found, replacement):
     curves = damage_curves(
         model, found, EVALUATION, ["gradient", "norm"], shares=[0.25, 0.5], replacement=replacement
     )
-    removed = removal(pruning_scores(found, ["norm"])["norm"], found.sites, 0.5)
+    removed = removal(pruning_scores(found, ["norm"])["norm"], found.heads, 0.5)
     if replacement == "refit":
-        around = compensated(model, found.sites, compensate(model, found.sites, removed, CALIBRATION))
+        around = compensated(model, found.heads, compensate(model, found.heads, removed, CALIBRATION))
     else:
         means = found.means if replacement == "mean" else None
-        around = removed_heads(model, found.sites, removed, means=means)
+        around = removed_heads(model, found.heads, removed, means=means)
     with around:
         expected = measure(model, EVALUATION, LOSS)
     whole = measure(model, EVALUATION, LOSS)
@@ -197,8 +197,8 @@ def test_controls_vary_ranking_and_calibration(found):
         model, found, CALIBRATION, EVALUATION, ["norm", "random"], share=0.5, metric=LOSS, replacement="zero"
     )
     assert entry.name == "norm"
-    within = removal(pruning_scores(found, ["norm"])["norm"], found.sites, 0.5, within="layer")
-    with removed_heads(model, found.sites, within):
+    within = removal(pruning_scores(found, ["norm"])["norm"], found.heads, 0.5, within="layer")
+    with removed_heads(model, found.heads, within):
         expected = measure(model, EVALUATION, LOSS).value
     assert entry.within_layer == pytest.approx(expected - measure(model, EVALUATION, LOSS).value, abs=1e-6)
     halves = [
@@ -218,14 +218,14 @@ def test_half_calibrations_choose_heads_where_the_score_does(found, within):
     )  # fmt: skip
     whole = measure(model, EVALUATION, LOSS).value
     for begin in (0, 1):
-        half = calibration_pass(model, CALIBRATION[begin::2], parts={"gradients"}, sites=found.sites)
+        half = calibration_pass(model, CALIBRATION[begin::2], parts={"gradients"}, heads=found.heads)
         scores = pruning_scores(half, ["gradient"])["gradient"]
-        with removed_heads(model, found.sites, removal(scores, found.sites, 0.5, within=within)):
+        with removed_heads(model, found.heads, removal(scores, found.heads, 0.5, within=within)):
             expected = measure(model, EVALUATION, LOSS).value - whole
         assert entry.half_calibrations[begin] == pytest.approx(expected, abs=1e-6)
     # The heads over the whole network are others, or this test would show nothing.
     assert not np.array_equal(
-        removal(scores, found.sites, 0.5), removal(scores, found.sites, 0.5, within=within)
+        removal(scores, found.heads, 0.5), removal(scores, found.heads, 0.5, within=within)
     )
 
 

@@ -25,9 +25,9 @@ def folders(tmp_path_factory):
     made = {}
     for name in ("gpt2", "llama", "zoo-vit"):
         model, data = network(name), batches(name)
-        sites = network_heads(model, data[0])
+        heads = network_heads(model, data[0])
         made[name] = tmp_path_factory.mktemp(name)
-        save_pruned(made[name], prune_heads(model, sites, HEADS, batch=data[0]), sites, HEADS)
+        save_pruned(made[name], prune_heads(model, heads, HEADS, batch=data[0]), heads, HEADS)
     return made
 
 

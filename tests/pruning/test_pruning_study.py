@@ -165,8 +165,8 @@ def test_names_of_scores():
 
 def test_the_footprint_of_a_smaller_network_is_smaller():
     model, data = network("gpt2"), batches("gpt2")
-    sites = calibration_pass(model, data).sites
-    smaller = prune_heads(model, sites, [(0, 0), (1, 1)], batch=data[0])
+    heads = calibration_pass(model, data).heads
+    smaller = prune_heads(model, heads, [(0, 0), (1, 1)], batch=data[0])
     whole, less = footprints((model, smaller), data[0], n_runs=2)
     assert whole.n_bytes == 4 * n_parameters(model)
     assert less.n_bytes == 4 * n_parameters(smaller) < whole.n_bytes

@@ -52,7 +52,7 @@ def moments_of(x, weight, energy):
         relative_second=(x * shares[:, None]).T @ x / len(x),
         relative_mean=(x * shares[:, None]).sum(0) / shares.sum(),
         relative_weight=shares.mean(),
-        stream_energy=energy.mean(),
+        residual_energy=energy.mean(),
         n_tokens=len(x),
         weight=weight,
         bias=np.zeros(len(weight)),
@@ -61,7 +61,7 @@ def moments_of(x, weight, energy):
 
 @pytest.mark.parametrize("relative", [True, False])
 def test_the_elimination_is_that_of_fitting_every_candidate_anew(rng, relative):
-    sites = NetworkHeads((site(3, 2), site(4, 2)))
+    heads = NetworkHeads((site(3, 2), site(4, 2)))
     xs = [
         rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6)),
         rng.normal(size=(60, 8)) @ rng.normal(size=(8, 8)),
@@ -69,7 +69,7 @@ def test_the_elimination_is_that_of_fitting_every_candidate_anew(rng, relative):
     weights = [rng.normal(size=(5, 6)), rng.normal(size=(5, 8))]
     energies = [rng.uniform(1, 9, 60), rng.uniform(20, 90, 60)]
     moments = [moments_of(x, w, e) for x, w, e in zip(xs, weights, energies, strict=True)]
-    found = backward_elimination(moments, sites, relative=relative, ridge=0.01)
+    found = backward_elimination(moments, heads, relative=relative, ridge=0.01)
     centred, scaled = [], []
     for x, weight, energy in zip(xs, weights, energies, strict=True):
         shares = 1 / energy if relative else np.ones(60)
@@ -96,10 +96,10 @@ def test_a_head_that_follows_from_another_goes_first(rng):
 
 
 def test_every_layer_keeps_a_head_until_no_other_is_left(rng):
-    sites = NetworkHeads((site(2, 1), site(2, 1)))
+    heads = NetworkHeads((site(2, 1), site(2, 1)))
     small = moments_of(1e-6 * rng.normal(size=(30, 2)), np.ones((1, 2)), np.ones(30))
     large = moments_of(rng.normal(size=(30, 2)), np.ones((1, 2)), np.ones(30))
-    order = backward_elimination([small, large], sites).order
+    order = backward_elimination([small, large], heads).order
     assert set(order[:2].tolist()) & {0, 1}
     assert set(order[:2].tolist()) & {2, 3}
 
@@ -113,19 +113,19 @@ def test_gram_matrix_of_what_heads_write(rng):
 
 def test_norms_are_root_mean_squares_of_what_heads_write(rng):
     x, weight, energy = rng.normal(size=(50, 4)), rng.normal(size=(4, 4)), rng.uniform(1, 5, 50)
-    moments, sites = [moments_of(x, weight, energy)], NetworkHeads((site(2, 2),))
+    moments, heads = [moments_of(x, weight, energy)], NetworkHeads((site(2, 2),))
     squares = np.stack([np.square(x[:, s] @ weight[:, s].T).sum(1) for s in (slice(0, 2), slice(2, 4))])
-    assert_close(output_norms(moments, sites), np.sqrt(squares.mean(1)))
-    assert_close(relative_output_norms(moments, sites), np.sqrt((squares / energy).mean(1)))
-    mean = relative_output_norms(moments, sites, per_token=False)
+    assert_close(output_norms(moments, heads), np.sqrt(squares.mean(1)))
+    assert_close(relative_output_norms(moments, heads), np.sqrt((squares / energy).mean(1)))
+    mean = relative_output_norms(moments, heads, per_token=False)
     assert_close(mean, np.sqrt(squares.mean(1) / energy.mean()))
 
 
 def test_scores_relative_to_a_stream_that_was_not_found_are_refused():
     model, data = network("gpt2"), batches("gpt2", 2)
-    sites = network_heads(model, data[0])
-    lost = NetworkHeads(tuple(LayerHeads(**{**_fields(layer), "block": None}) for layer in sites.layers))
-    found = calibration_pass(model, data, sites=lost)
+    heads = network_heads(model, data[0])
+    lost = NetworkHeads(tuple(LayerHeads(**{**_fields(layer), "block": None}) for layer in heads.layers))
+    found = calibration_pass(model, data, heads=lost)
     assert pruning_scores(found, ["norm"])["norm"].shape == (12,)
     with pytest.raises(PruningError, match="residual stream of layer 0 was not found"):
         pruning_scores(found, ["relative-norm"])
@@ -168,9 +168,9 @@ def test_gradients_are_derivatives_by_the_gates(name):
     for layer, head in ((0, 1), (1, 3)):
         values = []
         for sign in (1, -1):
-            gates = [torch.ones(4, dtype=torch.float64) for _ in found.sites.layers]
+            gates = [torch.ones(4, dtype=torch.float64) for _ in found.heads.layers]
             gates[layer][head] += sign * step
-            with torch.no_grad(), gated_heads(model, found.sites, gates):
+            with torch.no_grad(), gated_heads(model, found.heads, gates):
                 total, count = metric.total(model, data[1])
             values.append(float(total) / count)
         expected = (values[0] - values[1]) / (2 * step)
@@ -258,7 +258,7 @@ def test_the_output_norm_on_the_query_tree_is_that_of_the_written_vectors():
         forward(model, data[0])
     tensor = torch.cat(tensors).permute(1, 2, 0).detach().numpy()
     org = hb.organize(tensor, mask=np.tri(14, dtype=bool), content="probabilities")
-    x = site_inputs(model, found.sites, data)[1][0]
+    x = site_inputs(model, found.heads, data)[1][0]
     weight = model.model.layers[1].self_attn.o_proj.weight.detach().double().numpy()
     written = x[:, 16:24] @ weight[:, 16:24].T
     coefficients = hb.haar_transform(written, {"query": org.trees["query"]}, ("query", "channel"))
@@ -268,8 +268,8 @@ def test_the_output_norm_on_the_query_tree_is_that_of_the_written_vectors():
 
 def test_fine_and_coarse_scales_add_up_beyond_four_hundred_functions():
     tensor = hb.datasets.synthetic_attention(n_tokens=24, n_layers=2, heads_per_layer=3)
-    sites = NetworkHeads((site(3, 2), site(3, 2)))
-    sums = AttentionSums(sites)
+    heads = NetworkHeads((site(3, 2), site(3, 2)))
+    sums = AttentionSums(heads)
     sums.add(tensor, [np.ones((24, 6))] * 2, np.ones((24, 24), bool), [np.eye(6)] * 2)
     found = sums.statistics()
     org = hb.organize(tensor, mask=np.ones((24, 24), bool), content="probabilities")
@@ -295,7 +295,7 @@ def test_a_pass_over_single_samples_is_a_pass_over_batches():
 
 def test_a_score_of_the_user_is_asked_for_by_name():
     found = calibration_pass(network("llama"), batches("llama"))
-    register_score("late-first", lambda seen: -seen.sites.layer_of_head, meaning="late layers")
+    register_score("late-first", lambda seen: -seen.heads.layer_of_head, meaning="late layers")
     try:
         assert pruning_scores(found, ["late-first"])["late-first"].tolist() == [0] * 4 + [-1] * 4 + [-2] * 4
         with pytest.raises(SettingError, match="there is a score 'late-first' already"):
@@ -304,7 +304,7 @@ def test_a_score_of_the_user_is_asked_for_by_name():
         del SCORES["late-first"]
     register_score("short", lambda _seen: [1.0])
     try:
-        with pytest.raises(DataError, match="must give one finite number a head, 12"):
+        with pytest.raises(DataError, match="must give one finite number per head, 12"):
             pruning_scores(found, ["short"])
     finally:
         del SCORES["short"]

@@ -122,10 +122,10 @@ def test_a_full_disk_is_one_line_and_found_before_the_work(tmp_path):
 
 def test_weights_that_do_not_fit_on_the_disk_leave_nothing(tmp_path):
     """The error of safetensors is one of its own, and no OSError."""
-    model, sites, data, heads = everything("zoo-vit")
-    smaller = prune_heads(model, sites, heads, batch=data[0])
+    model, heads, data, removed = everything("zoo-vit")
+    smaller = prune_heads(model, heads, removed, batch=data[0])
     with files_of_at_most(20_000), pytest.raises(StoreError, match="a network must be writable") as refused:
-        save_pruned(tmp_path / "model", smaller, sites, heads)
+        save_pruned(tmp_path / "model", smaller, heads, removed)
     assert "\n" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 

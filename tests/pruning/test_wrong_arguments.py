@@ -54,8 +54,8 @@ def test_a_model_must_be_a_network(model, data, found):
         lambda: head_damage(model, batches=data),
         lambda: network_heads(model, data[0]),
         lambda: calibration_pass(model, data),
-        lambda: prune_heads(model, found.sites, [(0, 0)], batch=data[0]),
-        lambda: mask_heads(model, found.sites, [(0, 0)], batch=data[0]),
+        lambda: prune_heads(model, found.heads, [(0, 0)], batch=data[0]),
+        lambda: mask_heads(model, found.heads, [(0, 0)], batch=data[0]),
         lambda: pruning_study(model, data, data, ["norm"], budget=0.5, shares=[]),
     ):
         with pytest.raises(SettingError, match=r"the model must be a torch\.nn\.Module; found") as refused:
@@ -70,9 +70,9 @@ def test_a_model_must_be_a_network(model, data, found):
 def test_heads_must_be_heads(heads, llama, data, found):
     for call in (
         lambda: hb.ablate(llama, heads, batches=data),
-        lambda: prune_heads(llama, found.sites, heads, batch=data[0]),
-        lambda: compensate(llama, found.sites, heads, data),
-        lambda: found.sites.mask(heads),
+        lambda: prune_heads(llama, found.heads, heads, batch=data[0]),
+        lambda: compensate(llama, found.heads, heads, data),
+        lambda: found.heads.mask(heads),
     ):
         with pytest.raises(SettingError, match=r"heads must be pairs \(layer, head\), numbers") as refused:
             call()
@@ -125,9 +125,9 @@ def test_names_of_scores_must_be_a_text(text):
 @pytest.mark.parametrize("ridge", [None, "0.1", -1.0, float("nan"), float("inf"), True])
 def test_a_ridge_must_be_a_number(ridge, llama, data, found):
     with pytest.raises(SettingError, match="ridge must not be negative, and a finite number; found"):
-        compensate(llama, found.sites, [(0, 0)], data, ridge=ridge)
+        compensate(llama, found.heads, [(0, 0)], data, ridge=ridge)
     with pytest.raises(SettingError, match="ridge must not be negative, and a finite number; found"):
-        backward_elimination(found.moments, found.sites, ridge=ridge)
+        backward_elimination(found.moments, found.heads, ridge=ridge)
 
 
 @pytest.mark.parametrize("n_seeds", [0, -1, None, 1.5, "5", True])
@@ -169,7 +169,7 @@ def test_a_score_of_the_user_must_be_a_named_function(name, function, needs):
 def test_a_score_must_give_a_number_a_head(answer, found):
     register_score("mine", lambda _found: answer)
     try:
-        with pytest.raises(DataError, match="'mine' must give one finite number a head, 12; ") as refused:
+        with pytest.raises(DataError, match="'mine' must give one finite number per head, 12; ") as refused:
             pruning_scores(found, ["mine"])
         assert_one_line(refused)
     finally:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from haarbor.cli._named import named
+from haarbor.on_progress import OnProgress
 
 if TYPE_CHECKING:
     from haarbor.paper import PaperResults
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _NETWORKS = {"transformer-xl": "Transformer-XL", "vision-transformer": "ViT"}
-_Told = Callable[[str, int, int], None]
 
 
 def demo(
@@ -82,14 +81,14 @@ def demo(
         _print(summaries, written, folder, seconds)
 
 
-def _named(told: _Told, title: str) -> _Told:
-    def advance(what: str, done: int, total: int) -> None:
-        told(f"{title}: {what}", done, total)
+def _named(told: OnProgress, title: str) -> OnProgress:
+    def advance(step: str, done: int, total: int | None) -> None:
+        told(f"{title}: {step}", done, total)
 
     return advance
 
 
-def _softmax_medians(run: Run, told: _Told) -> dict[str, float]:
+def _softmax_medians(run: Run, told: OnProgress) -> dict[str, float]:
     """Median over the heads of what explains the softmax; of every head, in the run for the report."""
     import numpy as np
 
@@ -99,7 +98,7 @@ def _softmax_medians(run: Run, told: _Told) -> dict[str, float]:
     return {name: float(np.nanmedian(found.figures[name])) for name in ("invariance", "exact")}
 
 
-def _written_report(runs: list[Run], path: Path, told: _Told) -> Path:
+def _written_report(runs: list[Run], path: Path, told: OnProgress) -> Path:
     from haarbor.report import write_report
 
     told("report", 0, 1)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from haarbor.cli._terminal import terminal
+from haarbor.on_progress import OnProgress
 from haarbor.printable import printable
 
 if TYPE_CHECKING:
@@ -28,15 +29,15 @@ def shown_progress(title: str, total: int | None) -> Iterator[Callable[[int, int
 
 
 @contextmanager
-def shown_steps() -> Iterator[Callable[[str, int, int], None]]:
+def shown_steps() -> Iterator[OnProgress]:
     """One bar for each kind of work, from when it is first told of; gives the function that tells."""
     with _bars() as bars:
         tasks: dict[str, TaskID] = {}
 
-        def advance(what: str, done: int, in_all: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(printable(what), total=in_all)
-            bars.update(tasks[what], completed=done, total=in_all)
+        def advance(step: str, done: int, total: int | None) -> None:
+            if step not in tasks:
+                tasks[step] = bars.add_task(printable(step), total=total)
+            bars.update(tasks[step], completed=done, total=total)
 
         yield advance
 

@@ -51,8 +51,8 @@ class Metric:
         """The same with a gradient, of what stands in for the metric if it has none itself."""
         return self._summed((self.differentiable or self.function)(model, batch))
 
-    def _summed(self, found: Any) -> tuple[torch.Tensor, float]:
-        value, count = found if isinstance(found, tuple) else (found, 1.0)
+    def _summed(self, result: Any) -> tuple[torch.Tensor, float]:
+        value, count = result if isinstance(result, tuple) else (result, 1.0)
         tensor = torch.as_tensor(value)
         if tensor.numel() != 1:
             raise DataError(
@@ -164,7 +164,7 @@ def masked_token_loss(
     mask_id : int
         The token that hides others.
     share : float, default 0.15
-        Of the tokens that are hidden; at least one a sample.
+        Of the tokens that are hidden; at least one per sample.
     seed : int, default 0
         Which tokens of a sample are hidden follows from the seed and the sample alone.
     kept : sequence of int

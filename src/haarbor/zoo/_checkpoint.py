@@ -18,7 +18,7 @@ from haarbor.zoo._json_file import json_object
 from haarbor.zoo._transformer_xl import TransformerXL, TransformerXLConfig
 from haarbor.zoo._vision_transformer import VisionTransformer, VisionTransformerConfig
 
-__all__ = ["ZooNetwork", "load_checkpoint", "save_checkpoint"]
+__all__ = ["ZooNetwork", "load_checkpoint", "n_parameters", "save_checkpoint"]
 
 ZooNetwork = TransformerXL | VisionTransformer
 
