@@ -122,7 +122,7 @@ def test_gates_and_means_must_fit_the_layers():
     model, batch = network("llama"), batches("llama")[0]
     heads = network_heads(model, batch)
     with (
-        pytest.raises(ShapeError, match="one tensor of gates a layer, 3; found 1"),
+        pytest.raises(ShapeError, match="one tensor of gates per layer, 3; found 1"),
         gated_heads(model, heads, [torch.ones(4)]),
     ):
         pass

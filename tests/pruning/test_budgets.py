@@ -74,7 +74,7 @@ def test_a_share_becomes_the_nearest_number_and_the_smaller_of_two():
 def test_layers_lose_the_same_number_to_within_one_and_the_lowest_scores_decide():
     scores = np.arange(40.0)
     twelve = removal(scores, LLAMA, 0.3, within="layer").reshape(5, 8)
-    # Two a layer, and the third of the layers whose third score is lowest.
+    # Two per layer, and the third of the layers whose third score is lowest.
     assert twelve.sum(1).tolist() == [3, 3, 2, 2, 2]
     assert np.flatnonzero(twelve[2]).tolist() == [0, 1]
 
@@ -94,7 +94,7 @@ def test_possible_numbers_are_those_of_the_structure():
 
 
 @pytest.mark.parametrize(
-    ("sites", "share", "within", "message"),
+    ("heads", "share", "within", "message"),
     [
         (LLAMA, 0.2, "uniform", r"20 % of 40 heads, .* is none\. Possible here: 50 % \(20\)\."),
         (NETWORK, 0.1, "uniform", r"Possible here: 33\.3 % \(4\), 66\.7 % \(8\)\."),

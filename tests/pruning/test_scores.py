@@ -202,7 +202,7 @@ def test_tokens_are_classified_one_by_one():
     found = calibration_pass(model, [labelled], parts={"gradients"}, metric="accuracy")
     assert np.isfinite(found.gradients).all()
     with pytest.raises(
-        DataError, match=r"one label an answer, shape \(2, 14\); found labels of shape \(2,\)"
+        DataError, match=r"one label per answer, shape \(2, 14\); found labels of shape \(2,\)"
     ):
         METRICS["accuracy"].total(model, replace(data[0], labels=torch.zeros(2, dtype=torch.long)))
 

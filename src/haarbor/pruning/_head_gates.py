@@ -55,7 +55,7 @@ def removed_heads(
     if means is not None:
         if len(means) != len(heads):
             raise ShapeError(
-                f"there must be one mean per layer, {len(heads)}; found {len(means)}. Pass one for each layer."
+                f"there must be one mean per layer, {len(heads)}; found {len(means)}. Pass one for each."
             )
         for number, (layer, mean) in enumerate(zip(heads.layers, means, strict=True)):
             filling: FloatArray = np.asarray(mean, dtype=np.float64)
@@ -99,8 +99,8 @@ def gated_heads(model: torch.nn.Module, heads: NetworkHeads, gates: Sequence[tor
     """
     if len(gates) != len(heads):
         raise ShapeError(
-            f"there must be one tensor of gates a layer, {len(heads)}; found {len(gates)}."
-            " Pass one for each layer."
+            f"there must be one tensor of gates per layer, {len(heads)}; found {len(gates)}."
+            " Pass one for each."
         )
 
     def turn_down(number: int, x: torch.Tensor) -> torch.Tensor:

@@ -224,7 +224,7 @@ def _labelled(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, 
     logits = logits_of(forward(model, batch))
     if logits.shape[:-1] != batch.labels.shape:
         raise DataError(
-            f"a classification needs one label an answer, shape {tuple(logits.shape[:-1])}; found labels of "
+            f"a classification needs one label per answer, shape {tuple(logits.shape[:-1])}; found labels of "
             f"shape {tuple(batch.labels.shape)}. For text, take the loss of a language model."
         )
     labels, n_classes = batch.labels, logits.shape[-1]
