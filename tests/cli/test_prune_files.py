@@ -33,7 +33,7 @@ from haarbor.pruning import (  # noqa: E402
 from haarbor.pruning._metrics import METRICS, measure  # noqa: E402
 from haarbor.zoo import sample_images_path  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
-from tests.pruning.test_whole_folder import files_of_at_most  # noqa: E402
+from tests.pruning.builders import files_of_at_most  # noqa: E402
 
 SMALL = ("--calibration", "4", "--evaluation", "4", "--tokens", "32", "--seeds", "1", "--quick")
 # The package may have the function under this name.

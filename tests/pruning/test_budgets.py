@@ -4,19 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haarbor.errors import DataError, SettingError, ShapeError
-from haarbor.pruning import LayerHeads, NetworkHeads, possible_counts, removal, removal_count
+from haarbor.pruning import NetworkHeads, possible_counts, removal, removal_count
 from haarbor.pruning._budgets import reachable_shares, removal_of_count
+from tests.pruning.builders import layer_heads
 
-
-def layer(n_heads, group=1):
-    return LayerHeads(
-        projection="o", attention="a", call=0, n_heads=n_heads, head_width=1, head_group=group, block=None
-    )
-
-
-NETWORK = NetworkHeads((layer(6, 3), layer(6, 3)))
-LLAMA = NetworkHeads((layer(8, 2),) * 5)
-UNEVEN = NetworkHeads((layer(4), layer(8), layer(2)))
+NETWORK = NetworkHeads((layer_heads(6, group=3), layer_heads(6, group=3)))
+LLAMA = NetworkHeads((layer_heads(8, group=2),) * 5)
+UNEVEN = NetworkHeads((layer_heads(4), layer_heads(8), layer_heads(2)))
 WITHIN = st.sampled_from(["network", "layer", "uniform"])
 
 
@@ -90,7 +84,7 @@ def test_possible_numbers_are_those_of_the_structure():
     assert possible_counts(NETWORK).tolist() == list(range(1, 11))
     # Layers of 4, 8 and 2 heads take their turns.
     assert possible_counts(UNEVEN, within="uniform").tolist() == list(range(1, 12))
-    assert possible_counts(NetworkHeads((layer(1), layer(1)))).tolist() == []
+    assert possible_counts(NetworkHeads((layer_heads(1), layer_heads(1)))).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -100,12 +94,12 @@ def test_possible_numbers_are_those_of_the_structure():
         (NETWORK, 0.1, "uniform", r"Possible here: 33\.3 % \(4\), 66\.7 % \(8\)\."),
         (LLAMA, 0.01, "network", r"1 % of 40 heads is none\. Possible here: 2\.5 % \(1\), .*\(35\)\."),
         (
-            NetworkHeads((layer(1), layer(1))),
+            NetworkHeads((layer_heads(1), layer_heads(1))),
             0.5,
             "network",
             "Every layer has a single head, which must stay",
         ),
-        (NetworkHeads((layer(2, 1), layer(1, 1))), 0.1, "network", "is none"),
+        (NetworkHeads((layer_heads(2, group=1), layer_heads(1, group=1))), 0.1, "network", "is none"),
     ],
 )
 def test_a_budget_that_removes_nothing_is_refused_with_those_that_are_possible(heads, share, within, message):

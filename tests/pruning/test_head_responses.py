@@ -4,35 +4,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy.stats import spearmanr
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutput
 
-from haarbor.errors import DataError, PruningError, SettingError
+from haarbor.errors import DataError
 from haarbor.pruning import (
     HeadResponses,
-    NetworkHeads,
-    backward_elimination,
-    calibration_pass,
     compensate,
     compensated,
     head_responses,
     layer_moments,
-    masked_token_loss,
     model_batches,
     network_heads,
-    pruning_scores,
-    score_controls,
 )
 from haarbor.pruning._compensation import fitted_projection
-from haarbor.pruning._metrics import METRICS, logits_of
+from haarbor.pruning._metrics import logits_of
 from haarbor.pruning._model_batches import forward
+from tests.pruning.builders import layer_heads, moments_of
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, Encoder, batches, network
-from tests.pruning.test_scores import moments_of, site
 
 # The package has a function of this name.
 module = sys.modules["haarbor.pruning._head_responses"]
-
 NETWORKS = [
     *MADE_SMALLER,
     *(name for name in MASKED_ONLY if name not in ("multihead", "clip")),
@@ -86,10 +78,10 @@ def test_responses_are_the_relative_entropies_of_removing_each_head(name, monkey
 def test_stand_ins_give_the_fits_without_each_head(rng, ridge):
     x = rng.normal(size=(90, 8)) @ rng.normal(size=(8, 8)) + rng.normal(size=8)
     layer = moments_of(x, rng.normal(size=(5, 8)), np.ones(90))
-    stand_in = module.stand_ins(layer, site(4, 2), ridge=ridge)
+    stand_in = module.stand_ins(layer, layer_heads(4, 2), ridge=ridge)
     for head in range(4):
         part = slice(2 * head, 2 * head + 2)
-        expected = fitted_projection(layer, site(4, 2), np.array([head]), ridge=ridge)
+        expected = fitted_projection(layer, layer_heads(4, 2), np.array([head]), ridge=ridge)
         missing = layer.weight[:, part] @ stand_in[part]
         np.testing.assert_allclose(layer.weight - missing, expected.weight, atol=1e-9)
         np.testing.assert_allclose(layer.bias + missing @ layer.mean, expected.bias, atol=1e-9)
@@ -179,19 +171,6 @@ def test_responses_of_some_samples_are_their_mean_by_answers():
     assert responses.over(slice(5, None)) is responses
 
 
-def test_controls_take_the_halves_of_the_samples_that_were_probed():
-    model, data = network("llama"), batches("llama", 6)
-    found = calibration_pass(model, data[:4], parts={"responses"})
-    names = ["response", "leftover-response"]
-    for entry in score_controls(model, found, data[:4], data[4:], names, share=0.3, metric=METRICS["loss"]):
-        assert np.isfinite([entry.within_layer, *entry.half_calibrations, entry.agreement]).all()
-    one, two = (found.responses.over(slice(begin, None, 2)).values for begin in (0, 1))
-    agreement = score_controls(
-        model, found, data[:4], data[4:], ["response"], share=0.3, metric=METRICS["loss"]
-    )[0].agreement
-    assert agreement == pytest.approx(spearmanr(one, two)[0])
-
-
 def test_samples_without_answers_that_count_are_left_out():
     model, data = network("llama"), batches("llama", 1)
     heads = network_heads(model, data[0])
@@ -204,74 +183,3 @@ def test_samples_without_answers_that_count_are_left_out():
     assert np.isfinite(found.values).all()
     with pytest.raises(DataError, match="must hold answers that count"):
         head_responses(model, heads, moments, [replace(data[0], counted=none)])
-
-
-def test_hidden_tokens_are_hidden_from_the_calibration_too():
-    model, data = network("bert"), batches("bert", 2)
-    metric = masked_token_loss(2, share=0.5)
-    found = calibration_pass(model, data, parts={"responses"}, metric=metric)
-    shown = [metric.shown(batch) for batch in data]
-    assert not torch.equal(shown[0].tokens, data[0].tokens)
-    expected = layer_moments(model, found.heads, shown)
-    np.testing.assert_allclose(found.moments[1].mean, expected[1].mean, atol=1e-12)
-    responses = head_responses(model, found.heads, expected, shown)
-    np.testing.assert_allclose(found.responses.values, responses.values, atol=1e-9)
-    assert found.responses.n_answers == sum(int((batch.tokens == 2).sum()) for batch in shown)
-
-
-def test_the_first_price_of_a_head_is_its_response_and_grows_with_the_others_gone(rng):
-    x = rng.normal(size=(400, 8)) @ rng.normal(size=(8, 8))
-    heads = NetworkHeads((site(4, 2),))
-    moments = [moments_of(x, rng.normal(size=(5, 8)), np.ones(400))]
-    responses = np.array([4.0, 1.0, 2.0, 3.0])
-    found = backward_elimination(moments, heads, responses=responses)
-    assert found.order[0] == 1
-    assert found.increases[0] == pytest.approx(1.0)
-    assert found.increases[1] > 2.0  # the least response of those that are left
-    doubled = backward_elimination(moments, heads, responses=2 * responses)
-    assert doubled.order.tolist() == found.order.tolist()
-    np.testing.assert_allclose(doubled.increases, 2 * found.increases, rtol=1e-12)
-
-
-def test_heads_in_twins_cost_more_when_the_twin_is_gone(rng):
-    """Two equal heads of small response: one goes, the other is then as dear as what only it can give."""
-    z = rng.normal(size=(500, 2))
-    x = np.concatenate([z, z + 0.01 * rng.normal(size=(500, 2)), rng.normal(size=(500, 2))], axis=1)
-    heads = NetworkHeads((site(3, 2),))
-    moments = [moments_of(x, np.tile(np.eye(2), (1, 3)), np.ones(500))]
-    found = backward_elimination(moments, heads, responses=np.array([0.1, 0.11, 0.5]))
-    assert found.order.tolist() == [0, 2, 1]  # by their responses alone the twin would be second
-    assert np.argsort([0.1, 0.11, 0.5]).tolist() == [0, 1, 2]
-
-
-def test_silent_heads_go_first_whatever_was_measured(rng):
-    x = rng.normal(size=(60, 4))
-    x[:, :2] = 0.0
-    heads = NetworkHeads((site(2, 2),))
-    moments = [moments_of(x, rng.normal(size=(3, 4)), np.ones(60))]
-    for responses in ([0.0, 1.0], [0.5, 1.0], [0.0, 0.0]):
-        found = backward_elimination(moments, heads, responses=np.array(responses))
-        assert found.order.tolist() == [0, 1]
-        assert np.isfinite(found.increases).all()
-
-
-@pytest.mark.parametrize("responses", [[1.0], [1.0, -1.0], [1.0, np.nan]])
-def test_responses_that_do_not_fit_are_refused(rng, responses):
-    heads = NetworkHeads((site(2, 2),))
-    moments = [moments_of(rng.normal(size=(60, 4)), rng.normal(size=(3, 4)), np.ones(60))]
-    with pytest.raises(DataError, match="responses must be one finite number per head"):
-        backward_elimination(moments, heads, responses=np.array(responses))
-
-
-def test_scores_by_responses_need_a_pass_that_has_them():
-    model, data = network("llama"), batches("llama", 2)
-    with pytest.raises(PruningError, match="needs the responses of the heads"):
-        pruning_scores(calibration_pass(model, data), ["response"])
-    with pytest.raises(SettingError, match="parts must be among attention, gradients, responses"):
-        calibration_pass(model, data, parts={"answers"})
-    found = calibration_pass(model, data, parts={"responses"})
-    scores = pruning_scores(found, ["response", "leftover-response"])
-    np.testing.assert_allclose(scores["response"], found.responses.values, atol=0)
-    assert sorted(scores["leftover-response"]) == list(range(found.heads.n_heads))
-    # The cheapest head by its own response is the first to go.
-    assert scores["leftover-response"][np.argmin(scores["response"])] == 0

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from haarbor.errors import PruningError, SettingError, StoreError
-from haarbor.pruning import LayerHeads, NetworkHeads, read_mask, write_mask
+from haarbor.pruning import NetworkHeads, read_mask, write_mask
+from tests.pruning.builders import layer_heads
 
-LAYER = LayerHeads(projection="o", attention="a", call=0, n_heads=4, head_width=2, head_group=1, block=None)
+LAYER = layer_heads(4)
 NETWORK = NetworkHeads((LAYER,) * 3)
 REMOVED = NETWORK.mask([(0, 1), (1, 0), (1, 2), (2, 2), (2, 3)])
 

@@ -18,7 +18,7 @@ from haarbor.pruning import (
 )
 from haarbor.pruning._smaller_attention import shrink_layer
 from haarbor.pruning._smaller_multihead import SmallerMultihead
-from tests.pruning.test_ablation import assert_same
+from tests.pruning.builders import assert_same
 
 KEPT = np.array([0, 2, 3])
 GONE = [1, 4, 5]

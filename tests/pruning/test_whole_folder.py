@@ -1,9 +1,7 @@
 import json
 import os
-import resource
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from haarbor.errors import HaarborError, StoreError
 from haarbor.pruning import prune_heads, save_pruned
 from haarbor.pruning._whole_folder import folder_place, whole_folder
-from tests.pruning.test_prune_heads import everything
+from tests.pruning.builders import everything, files_of_at_most
 
 
 def written(target, text):
@@ -97,17 +95,6 @@ def test_everything_is_on_the_disk_before_the_folder_takes_its_place(tmp_path, m
     before = events[: events.index("in place")]
     assert {"pruned.json", "words.txt", "tokenizer"} <= set(before)
     assert events[events.index("in place") + 1 :] == [tmp_path.name]
-
-
-@contextmanager
-def files_of_at_most(n_bytes):
-    """A disk that is full: larger files cannot be written."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_full_disk_is_one_line_and_found_before_the_work(tmp_path):

@@ -1,6 +1,5 @@
 """What is not as it must be, given from Python: one line that says what must hold, and never a traceback."""
 
-import numpy as np
 import pytest
 import torch
 
@@ -13,7 +12,6 @@ from haarbor.pruning import (
     damage_curves,
     head_damage,
     mask_heads,
-    model_batches,
     network_heads,
     prune_heads,
     pruning_scores,
@@ -21,8 +19,8 @@ from haarbor.pruning import (
     register_score,
     score_names,
 )
-from haarbor.pruning._metrics import METRICS, measure
 from haarbor.pruning._scores import SCORES
+from tests.pruning.builders import assert_one_line
 from tests.pruning.small_networks import batches, network
 
 
@@ -39,12 +37,6 @@ def data():
 @pytest.fixture(scope="module")
 def found(llama, data):
     return calibration_pass(llama, data[:2])
-
-
-def assert_one_line(refused):
-    assert "\n" not in str(refused.value)
-    assert str(refused.value).endswith((".", "?"))
-    assert len(str(refused.value)) < 700
 
 
 @pytest.mark.parametrize("model", [None, 3, "gpt2", torch.nn.Linear])
@@ -195,29 +187,3 @@ def test_inputs_that_a_model_does_not_take_are_one_line(llama):
         with pytest.raises(HaarborError) as refused:
             hb.ablate(model, [(0, 0)], batches=inputs, metric=lambda _model, _batch: 0.0)
         assert_one_line(refused)
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        (torch.tensor([5, 0]), "labels must be from 0 to 4, the classes of VisionTransformer; found 5"),
-        (torch.tensor([0, -100]), "found -100"),
-        (torch.tensor([0.0, 1.0]), "whole numbers, the class of each answer; found torch.float32"),
-        (torch.tensor([True, False]), "found torch.bool"),
-        (torch.tensor([[0], [1]]), "one label an answer"),
-    ],
-)
-@pytest.mark.parametrize("metric", ["classification-loss", "accuracy"])
-def test_labels_must_be_classes_of_the_model(labels, message, metric):
-    images = torch.randn(2, 3, 16, 16)
-    (batch,) = model_batches({"pixel_values": images, "labels": labels})
-    with pytest.raises(DataError, match=message) as refused:
-        measure(network("zoo-vit"), [batch], METRICS[metric])
-    assert_one_line(refused)
-
-
-def test_labels_that_fit_are_measured():
-    (batch,) = model_batches(
-        {"pixel_values": np.zeros((2, 3, 16, 16), np.float32), "labels": np.array([0, 4])}
-    )
-    assert 0 <= measure(network("zoo-vit"), [batch], METRICS["accuracy"]).value <= 1

@@ -4,8 +4,9 @@ import torch
 from torch import nn
 
 from haarbor.errors import PruningError, SettingError
-from haarbor.pruning import LayerHeads, NetworkHeads, model_batches, network_heads
+from haarbor.pruning import NetworkHeads, model_batches, network_heads
 from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE
+from tests.pruning.builders import layer_heads
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, batches, network
 
 PROJECTIONS = {
@@ -94,7 +95,7 @@ def test_a_model_in_training_is_refused():
         network_heads(network("gpt2").train(), batches("gpt2")[0])
 
 
-LAYER = LayerHeads(projection="o", attention="a", call=0, n_heads=3, head_width=2, head_group=1, block=None)
+LAYER = layer_heads(3)
 NETWORK = NetworkHeads((LAYER, LAYER))
 
 
