@@ -81,8 +81,8 @@ def measured(
     print(f"  compensation from the moments of the pass: {of_refit:.2f} s", flush=True)
     result: dict[str, Any] = {
         "name": case.name,
-        "layers": len(found.sites.layers),
-        "heads": [site.n_heads for site in found.sites.layers],
+        "layers": len(found.heads.layers),
+        "heads": [layer.n_heads for layer in found.heads.layers],
         "role": case.role,
         "about": case.about,
         "metric": case.metric.name,
@@ -115,8 +115,8 @@ def measured(
 
 def refit_seconds(model: torch.nn.Module, found: CalibrationPass, values: FloatArray) -> float:
     """Time of refitting a network without 30 % of its heads."""
-    removed = values.argsort().argsort() < 0.3 * found.sites.n_heads
-    return seconds(lambda: compensate(model, found.sites, removed, None, moments=found.moments))[1]
+    removed = values.argsort().argsort() < 0.3 * found.heads.n_heads
+    return seconds(lambda: compensate(model, found.heads, removed, None, moments=found.moments))[1]
 
 
 def show(curves: DamageCurves, taken: float) -> None:

@@ -124,7 +124,7 @@ def capture(rng: Rng) -> Call:
 def ablate(rng: Rng) -> Call:
     """Without any head removed nothing changes; what is removed comes back."""
     model, batches = _network()
-    heads = [(int(rng.integers(2)), int(rng.integers(2)))]
+    removed = [(int(rng.integers(2)), int(rng.integers(2)))]
 
     def ablated(**given: Any) -> Any:
         found = hb.ablate(**given)
@@ -157,14 +157,14 @@ def ablate(rng: Rng) -> Call:
         function=ablated,
         arguments={
             "model": model,
-            "heads": heads,
+            "removed": removed,
             "batches": batches,
             "metric": "loss",
             "replacement": "zero",
         },
         spoil={
             "model": _spoilt_model,
-            "heads": lambda rng, good: Spoilt("no heads", one_of(rng, wrong_heads), "either"),
+            "removed": lambda rng, good: Spoilt("no heads", one_of(rng, wrong_heads), "either"),
             "batches": _spoilt_batches,
             "metric": spoilt_choice,
             "replacement": spoilt_choice,
@@ -179,9 +179,9 @@ def _pruned_folder() -> Path:
 
     model, batches = _network()
     batch = model_batches(batches)[0]
-    sites = network_heads(model, batch)
+    heads = network_heads(model, batch)
     folder = Path.cwd() / "pruned"
-    save_pruned(folder, prune_heads(model, sites, [(0, 1)], batch=batch), sites, [(0, 1)])
+    save_pruned(folder, prune_heads(model, heads, [(0, 1)], batch=batch), heads, [(0, 1)])
     return folder
 
 

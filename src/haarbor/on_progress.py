@@ -7,4 +7,4 @@ from collections.abc import Callable
 __all__ = ["OnProgress"]
 
 OnProgress = Callable[[str, int, int | None], None]
-"""Function of (step, done, total): what is being done, how much of it is over, how much there is."""
+"""Function of (step, done, total): what is done, how much of it is over, and of how much; None if unknown."""

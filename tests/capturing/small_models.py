@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 import transformers as tf
+
+from haarbor.capturing.inputs import model_inputs, token_id_samples
 
 _TEXT = {
     "vocab_size": 97, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3,
@@ -121,3 +124,18 @@ NEVER_CALL_THE_INTERFACE = {
         "BloomForCausalLM", "BloomConfig", {"vocab_size": 97, "hidden_size": 32, "n_layer": 3, "n_head": 4},
         "tokens", extra=_ENDS),
 }  # fmt: skip
+
+
+def gpt2():
+    """A GPT-2 that computes its attention with the eager function."""
+    return SMALL_MODELS["gpt2"].build("eager")
+
+
+IDS = torch.randint(3, 97, (3, 8), generator=torch.Generator().manual_seed(0))
+IMAGES = torch.randn(3, 3, 16, 16, generator=torch.Generator().manual_seed(1))
+
+
+def token_rows(model):
+    """Six samples of five tokens."""
+    ids = np.random.default_rng(0).integers(3, 97, (6, 5))
+    return token_id_samples(ids, takes=model_inputs(model))

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import threading
 
 import pytest
 import torch
@@ -10,7 +9,6 @@ import transformers
 
 from haarbor.capturing import load_model
 from haarbor.capturing._checkpoint_config import checkpoint_config
-from haarbor.capturing._offline_hub import offline_hub
 from haarbor.errors import CaptureError
 from tests.capturing.inputs.small_models import small_model
 
@@ -188,25 +186,3 @@ def test_json_nested_too_deeply_is_one_line(tmp_path):
     (tmp_path / "config.json").write_text('{"a":' * 100_000 + "1" + "}" * 100_000)
     with pytest.raises(CaptureError, match=r"config.json must be JSON of a few levels"):
         load_model(tmp_path)
-
-
-def test_the_hub_is_as_it_was_after_two_threads_were_without_it(monkeypatch):
-    from huggingface_hub import is_offline_mode
-
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    inside, leave = threading.Event(), threading.Event()
-
-    def hold():
-        with offline_hub():
-            inside.set()
-            leave.wait(10)
-
-    thread = threading.Thread(target=hold)
-    with offline_hub():
-        thread.start()
-        assert inside.wait(10)
-    # The other one is still reading.
-    assert is_offline_mode()
-    leave.set()
-    thread.join()
-    assert not is_offline_mode()

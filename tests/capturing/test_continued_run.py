@@ -1,9 +1,6 @@
 """A capture that goes on: what it makes again, and what it says where it may not go on."""
 
 import dataclasses
-import signal
-import sys
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 import haarbor.capturing.inputs._text as text_module  # noqa: E402
 from haarbor.capturing import capture  # noqa: E402
 from haarbor.capturing._continued_run import begun_run, continued_plan  # noqa: E402
-from haarbor.capturing._deferred_interruption import deferred_interruption  # noqa: E402
 from haarbor.capturing.inputs import (  # noqa: E402
     image_samples,
     memory_window_samples,
@@ -23,18 +19,14 @@ from haarbor.capturing.inputs import (  # noqa: E402
     token_id_samples,
 )
 from haarbor.errors import CaptureError, StoreError  # noqa: E402
-from haarbor.store import BatchWriter, RunPlan, StreamPlan  # noqa: E402
+from haarbor.store import RunPlan, StreamPlan  # noqa: E402
+from tests.capturing.inputs.builders import memory_network, windows  # noqa: E402
 from tests.capturing.inputs.small_models import word_tokenizer  # noqa: E402
-from tests.capturing.inputs.test_remembered import network, windows  # noqa: E402
-from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
-
-
-def gpt2():
-    return SMALL_MODELS["gpt2"].build("eager")
+from tests.capturing.small_models import SMALL_MODELS, gpt2, token_rows  # noqa: E402
 
 
 def stop_after(n_batches):
-    def stop(done, _total):
+    def stop(_step, done, _total):
         if done == n_batches:
             raise KeyboardInterrupt
 
@@ -78,8 +70,7 @@ def words(path, model):
 
 
 def rows(_path, model):
-    ids = np.random.default_rng(0).integers(3, 97, (6, 5))
-    return token_id_samples(ids, takes=model_inputs(model))
+    return token_rows(model)
 
 
 @pytest.mark.parametrize("kind", [words, rows])
@@ -131,7 +122,7 @@ def test_a_text_is_tokenised_once_when_a_capture_goes_on(story, tmp_path, monkey
 
 
 def test_with_memory_every_window_is_made_and_read_by_the_network_once(tmp_path, monkeypatch):
-    model, parts = network(memory_length=6), windows(9, 4)
+    model, parts = memory_network(memory_length=6), windows(9, 4)
     made, forwards = counted(parts, monkeypatch), counted_forwards(model)
     run = capture(model, memory_window_samples(parts, model), tmp_path / "run")
     assert run.n_batches == 7
@@ -141,7 +132,7 @@ def test_with_memory_every_window_is_made_and_read_by_the_network_once(tmp_path,
 
 
 def test_with_memory_a_capture_goes_on_from_the_windows_that_reach_the_next_batch(tmp_path, monkeypatch):
-    model, parts = network(memory_length=6), windows(16, 4)
+    model, parts = memory_network(memory_length=6), windows(16, 4)
     capture(model, memory_window_samples(parts, model), tmp_path / "whole")
     interrupted(model, memory_window_samples(parts, model), tmp_path / "run", 10)
     made, forwards = counted(parts, monkeypatch), counted_forwards(model)
@@ -155,8 +146,8 @@ def test_with_memory_a_capture_goes_on_from_the_windows_that_reach_the_next_batc
 
 def test_a_complete_run_is_looked_at_with_one_sample_and_left_as_it_is(tmp_path, monkeypatch):
     model = gpt2()
-    capture(model, rows(None, model), tmp_path / "run")
-    before, again = files(tmp_path / "run"), rows(None, model)
+    capture(model, token_rows(model), tmp_path / "run")
+    before, again = files(tmp_path / "run"), token_rows(model)
     made = counted(again, monkeypatch)
     assert capture(model, again, tmp_path / "run").n_batches == 6
     assert made == [0]
@@ -251,70 +242,6 @@ def test_hooks_are_gone_when_a_forward_is_interrupted(tmp_path):
     assert small.build("sdpa").config._attn_implementation == "sdpa"
 
 
-@pytest.fixture
-def plain_interrupts():
-    """SIGINT as Python has it, whatever was installed in this process before."""
-    descriptor, handler = signal.set_wakeup_fd(-1), signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, handler)
-    signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
-
-
-def test_an_interruption_waits_for_the_end_of_the_block(plain_interrupts):
-    reached = []
-
-    def interrupted_in_the_middle():
-        with deferred_interruption():
-            signal.raise_signal(signal.SIGINT)
-            reached.append("the end")
-        reached.append("after it")
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted_in_the_middle()
-    assert reached == ["the end"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_ctrl_c_while_a_batch_is_written_leaves_none_of_it(tmp_path, monkeypatch, plain_interrupts):
-    written = []
-    original = BatchWriter.write_mask
-
-    def interrupted_there(self, *args):
-        original(self, *args)
-        written.append(1)
-        if len(written) == 3:
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(BatchWriter, "write_mask", interrupted_there)
-    model = gpt2()
-    with pytest.raises(KeyboardInterrupt):
-        capture(model, rows(None, model), tmp_path / "run")
-    kept = begun_run(tmp_path / "run")
-    assert kept.batches == (0, 1)
-    assert kept.verify() == ()
-
-
-def test_ctrl_c_while_a_batch_becomes_complete_waits_for_it(tmp_path, monkeypatch, plain_interrupts):
-    ended = []
-
-    @contextmanager
-    def interrupted_then():
-        with deferred_interruption():
-            ended.append(1)
-            if len(ended) == 3:
-                signal.raise_signal(signal.SIGINT)
-            yield
-
-    module = sys.modules["haarbor.capturing._capture"]
-    monkeypatch.setattr(module, "deferred_interruption", interrupted_then)
-    model = gpt2()
-    with pytest.raises(KeyboardInterrupt):
-        capture(model, rows(None, model), tmp_path / "run")
-    kept = begun_run(tmp_path / "run")
-    assert kept.batches == (0, 1, 2)
-    assert kept.verify() == ()
-
-
 PLAN = RunPlan(
     model="tiny",
     streams=(StreamPlan(name="self", n_layers=2, n_heads=4, n_queries=8, n_keys=8),),
@@ -390,13 +317,13 @@ def test_a_run_that_was_moved_goes_on(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         capture(
             model,
-            rows(None, model),
+            token_rows(model),
             tmp_path / "one",
             on_progress=stop_after(2),
             settings={"command": "--out one"},
         )
     (tmp_path / "one").rename(tmp_path / "two")
-    run = capture(model, rows(None, model), tmp_path / "two", settings={"command": "--out two"})
+    run = capture(model, token_rows(model), tmp_path / "two", settings={"command": "--out two"})
     assert run.n_batches == 6
     assert run.plan.settings["command"] == "--out one"
 

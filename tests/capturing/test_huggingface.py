@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-
 from haarbor.capturing import capture  # noqa: E402
 from haarbor.capturing._huggingface import recorded_attention  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
@@ -155,70 +154,3 @@ def test_shared_layers_are_recorded_once_for_each_time_they_run(tmp_path):
     assert len(run.layers) == 3
     layers = np.asarray(run.tensor(0)).reshape(14, 14, 3, 4)
     assert not np.allclose(layers[:, :, 0], layers[:, :, 1])
-
-
-def test_padding_is_masked_out(tmp_path):
-    small = SMALL_MODELS["bert"]
-    run = capture(small.build("eager"), [small.batch()], tmp_path / "run")
-    mask = run.mask(0)
-    assert mask[:11, :11].all()
-    assert not mask[11:].any()
-    assert not mask[:, 11:].any()
-
-
-def test_every_element_of_a_batch_becomes_a_batch_of_the_run(tmp_path):
-    small = SMALL_MODELS["gpt2"]
-    model = small.build("eager")
-    ids = torch.randint(0, 97, (3, 8), generator=torch.Generator().manual_seed(0))
-    together = capture(model, [{"input_ids": ids}], tmp_path / "together")
-    apart = capture(model, [{"input_ids": row[None]} for row in ids], tmp_path / "apart")
-    assert together.batches == apart.batches == (0, 1, 2)
-    for batch in range(3):
-        np.testing.assert_array_equal(np.asarray(together.tensor(batch)), np.asarray(apart.tensor(batch)))
-
-
-def test_a_model_in_training_mode_is_refused(tmp_path):
-    small = SMALL_MODELS["gpt2"]
-    with pytest.raises(CaptureError, match=r"eval mode.*model.eval\(\)"):
-        capture(small.build("eager").train(), [small.batch()], tmp_path / "run")
-
-
-def test_an_interrupted_capture_goes_on_and_equals_an_uninterrupted_one(tmp_path):
-    small = SMALL_MODELS["gpt2"]
-    model = small.build("eager")
-    batches = [
-        {"input_ids": torch.randint(0, 97, (1, 8), generator=torch.Generator().manual_seed(i))}
-        for i in range(4)
-    ]
-    whole = capture(model, batches, tmp_path / "whole")
-
-    def stop_after_two(done, _total):
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        capture(model, batches, tmp_path / "parts", on_progress=stop_after_two)
-    done = []
-    capture(model, batches, tmp_path / "parts", on_progress=lambda index, _total: done.append(index))
-    assert done == [3, 4]
-    files = sorted(
-        path.relative_to(tmp_path / "whole") for path in (tmp_path / "whole").rglob("*") if path.is_file()
-    )
-    assert files == sorted(
-        path.relative_to(tmp_path / "parts") for path in (tmp_path / "parts").rglob("*") if path.is_file()
-    )
-    for path in files:
-        assert (tmp_path / "whole" / path).read_bytes() == (tmp_path / "parts" / path).read_bytes(), path
-    assert whole.n_batches == 4
-
-
-def test_what_a_vision_model_saw_is_kept_beside_its_attention(tmp_path):
-    from haarbor.capturing.inputs import image_samples, model_inputs
-
-    model = SMALL_MODELS["vit"].build("eager")
-    pixels = np.random.default_rng(0).integers(0, 256, (2, 16, 16, 3), dtype=np.uint8)
-    samples = image_samples(pixels, settings=model_inputs(model))
-    run = capture(model, samples, tmp_path / "run")
-    assert run.plan.labels == "patches"
-    for batch in run.batches:
-        np.testing.assert_array_equal(run.picture(batch), pixels[batch])

@@ -7,11 +7,7 @@ from torch import nn  # noqa: E402
 from haarbor.capturing import capture  # noqa: E402
 from haarbor.capturing._torch_modules import recorded_modules  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
-
-
-@pytest.fixture
-def tokens():
-    return torch.randn(1, 10, 32, generator=torch.Generator().manual_seed(0))
+from tests.capturing.builders import Scorer  # noqa: E402
 
 
 @pytest.fixture
@@ -19,23 +15,6 @@ def encoder():
     torch.manual_seed(0)
     layer = nn.TransformerEncoderLayer(32, 4, 48, batch_first=True)
     return nn.TransformerEncoder(layer, 3, enable_nested_tensor=False).eval()
-
-
-class Scorer(nn.Module):
-    """A hand-written layer, as people write them."""
-
-    def __init__(self, *, causal=False, bias=None):
-        super().__init__()
-        self.packed = nn.Linear(32, 96)
-        self.causal = causal
-        self.bias = bias
-
-    def forward(self, x):
-        q, k, v = self.packed(x).view(1, -1, 3, 4, 8).permute(2, 0, 3, 1, 4)
-        mixed = nn.functional.scaled_dot_product_attention(
-            q, k, v, attn_mask=self.bias, is_causal=self.causal
-        )
-        return mixed.transpose(1, 2).reshape(x.shape)
 
 
 def slow_attention(layer, x, additive):
@@ -130,17 +109,6 @@ def _without_bias(layer):
     return other
 
 
-def test_encoder_decoder_and_cross_attention_of_torch_are_streams(tokens):
-    torch.manual_seed(4)
-    model = nn.Transformer(32, 4, 2, 3, 48, batch_first=True).eval()
-    from haarbor.capturing._streams import stream_of
-
-    seen = []
-    with torch.no_grad(), recorded_modules(model, lambda n, m, _c, _w: seen.append(stream_of(n, m, model))):
-        model(tokens, tokens[:, :6])
-    assert seen == ["encoder"] * 2 + ["decoder", "cross"] * 3
-
-
 def test_hooks_are_gone_after_an_exception(encoder, tokens):
     def fail(*_told):
         raise RuntimeError("stop here")
@@ -165,16 +133,6 @@ def test_a_model_without_attention_is_refused(tokens, tmp_path):
         CaptureError, match=r"no layer calls nn\.MultiheadAttention or scaled_dot_product_attention"
     ):
         capture(nn.Linear(32, 32).eval(), [tokens], tmp_path / "run")
-
-
-def test_layers_of_different_size_are_refused_by_name(tokens, tmp_path):
-    class Pooling(nn.Module):
-        def forward(self, x):
-            return x[:, ::2]
-
-    model = nn.Sequential(Scorer(), Pooling(), Scorer()).eval()
-    with pytest.raises(CaptureError, match=r"layer 2 has \(4, 5, 5\), the first 'self' layer \(4, 10, 10\)"):
-        capture(model, [tokens], tmp_path / "run")
 
 
 def test_keys_that_are_no_tokens_are_refused(tokens, tmp_path):

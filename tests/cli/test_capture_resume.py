@@ -39,7 +39,7 @@ def begun(tmp_path_factory):
     (folder / "letter.txt").write_text("the dog sat on the mat the cat ran far\n" * 8)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("haarbor.cli._progress.shown_progress", StopAfterOne)
+        patch.setattr("haarbor.cli._progress.shown_steps", StopAfterOne)
         code, lines = given(*words("tiny"))
     assert code == 130
     assert not [line for line in lines if "Traceback" in line]
@@ -49,16 +49,13 @@ def begun(tmp_path_factory):
 class StopAfterOne:
     """A progress bar that stops the command as Ctrl-C does."""
 
-    def __init__(self, _title, _total):
-        pass
-
     def __enter__(self):
         return self
 
     def __exit__(self, *_told):
         return None
 
-    def __call__(self, done, _total):
+    def __call__(self, _step, done, _total):
         if done == 1:
             raise KeyboardInterrupt
 
@@ -90,7 +87,7 @@ def test_the_same_command_goes_on_and_says_so(again):
         (words("tiny", batches=5), "begun with --batches 3, and this is with --batches 5"),
         (words("tiny", "--logits"), "begun with --no-logits, and this is with --logits"),
         (words("tiny", "--lines"), "begun with --no-lines, and this is with --lines"),
-        (words("tiny", "--dtype", "float32"), "begun with --dtype float16, and this is with --dtype float32"),
+        (words("tiny", "--dtype", "float16"), "begun with --dtype float32, and this is with --dtype float16"),
         (
             words("tiny", "--mode", "transparent"),
             "begun with --mode faithful, and this is with --mode transp",

@@ -33,7 +33,7 @@ from haarbor.pruning import (  # noqa: E402
 from haarbor.pruning._metrics import METRICS, measure  # noqa: E402
 from haarbor.zoo import sample_images_path  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
-from tests.pruning.test_whole_folder import files_of_at_most  # noqa: E402
+from tests.pruning.builders import files_of_at_most  # noqa: E402
 
 SMALL = ("--calibration", "4", "--evaluation", "4", "--tokens", "32", "--seeds", "1", "--quick")
 # The package may have the function under this name.
@@ -98,8 +98,8 @@ def test_the_printed_loss_is_that_of_what_was_written(name, options, ids, tmp_pa
     assert whole == pytest.approx(float(printed[2]), abs=1e-4)
     assert abs(told - whole) > 3e-4
     # The mask alone lacks the refit, and is not said to have it.
-    sites = network_heads(loaded.model, prepared.evaluation[0])
-    with removed_heads(loaded.model, sites, read_mask(tmp_path / "out" / "mask.json", sites)):
+    heads = network_heads(loaded.model, prepared.evaluation[0])
+    with removed_heads(loaded.model, heads, read_mask(tmp_path / "out" / "mask.json", heads)):
         masked = measure(loaded.model, prepared.evaluation, prepared.metric).value
     refitted = "--no-compensate" not in options
     assert (abs(masked - told) > 3e-4) is refitted
@@ -138,14 +138,14 @@ def test_the_loss_of_a_network_of_the_users_own_is_that_of_what_is_saved(tmp_pat
     told = study.curves.value(study.recommendation.score)[study.curves.place(0.4)]
     assert study.value == pytest.approx(told, abs=1e-4)
     assert n_parameters(study.pruned) < n_parameters(model)
-    save_pruned(tmp_path / "vit", study.pruned, study.sites, study.removed)
+    save_pruned(tmp_path / "vit", study.pruned, study.heads, study.removed)
     torch.manual_seed(2)
     loaded = hb.load_pruned(tmp_path / "vit", EncoderVit())
     assert measure(loaded, data[4:], loss).value == pytest.approx(told, abs=1e-4)
     assert n_parameters(loaded) == n_parameters(study.pruned)
     # Neither the whole network nor the mask without the refit has this loss.
-    write_mask(tmp_path / "mask.json", study.sites, study.removed)
-    with removed_heads(model, study.sites, read_mask(tmp_path / "mask.json", study.sites)):
+    write_mask(tmp_path / "mask.json", study.heads, study.removed)
+    with removed_heads(model, study.heads, read_mask(tmp_path / "mask.json", study.heads)):
         assert abs(measure(model, data[4:], loss).value - told) > 1e-3
     assert abs(measure(model, data[4:], loss).value - told) > 1e-3
 

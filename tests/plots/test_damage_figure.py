@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.pruning.test_damage_curves import made_curves
+from tests.pruning.builders import made_curves
 
 from haarbor.errors import SettingError
 from haarbor.plots import damage_figure

@@ -61,9 +61,9 @@ def main():
     folder = Path(sys.argv[1])
     torch.set_num_threads(1)
     model, data = network("zoo-vit"), batches("zoo-vit")
-    sites = network_heads(model, data[0])
-    heads = {1: [(0, 1)], 2: [(0, 1), (1, 2)]}
-    pruned = {number: prune_heads(model, sites, own, batch=data[0]) for number, own in heads.items()}
+    heads = network_heads(model, data[0])
+    removed = {1: [(0, 1)], 2: [(0, 1), (1, 2)]}
+    pruned = {number: prune_heads(model, heads, own, batch=data[0]) for number, own in removed.items()}
     sizes = {n_parameters(smaller): number for number, smaller in pruned.items()}
     found = {}
     for earlier in (False, True):
@@ -72,17 +72,17 @@ def main():
         while not finished and ways:
             way, target = ways.pop(0), folder / f"{earlier}-{moment}" / "model"
             if earlier:
-                save_pruned(target, pruned[1], sites, heads[1])
+                save_pruned(target, pruned[1], heads, removed[1])
             child = os.fork()
             if child == 0:
                 way(moment, target.parent)
-                save_pruned(target, pruned[2], sites, heads[2])
+                save_pruned(target, pruned[2], heads, removed[2])
                 os._exit(0)
             status = os.waitpid(child, 0)[1]
             finished = not os.WIFSIGNALED(status)
             seen.append(lies_there(target, sizes))
             # What was left behind does not stand in the way of another try.
-            save_pruned(target, pruned[2], sites, heads[2])
+            save_pruned(target, pruned[2], heads, removed[2])
             assert lies_there(target, sizes) == 2
             moment += 1
         found["earlier" if earlier else "new"] = seen

@@ -4,38 +4,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haarbor.errors import DataError, SettingError, ShapeError
-from haarbor.pruning import LayerHeads, NetworkHeads, possible_counts, removal, removal_count
+from haarbor.pruning import NetworkHeads, possible_counts, removal, removal_count
 from haarbor.pruning._budgets import reachable_shares, removal_of_count
+from tests.pruning.builders import layer_heads
 
-
-def site(n_heads, group=1):
-    return LayerHeads(
-        projection="o", attention="a", call=0, n_heads=n_heads, head_width=1, head_group=group, block=None
-    )
-
-
-SITES = NetworkHeads((site(6, 3), site(6, 3)))
-LLAMA = NetworkHeads((site(8, 2),) * 5)
-UNEVEN = NetworkHeads((site(4), site(8), site(2)))
+NETWORK = NetworkHeads((layer_heads(6, group=3), layer_heads(6, group=3)))
+LLAMA = NetworkHeads((layer_heads(8, group=2),) * 5)
+UNEVEN = NetworkHeads((layer_heads(4), layer_heads(8), layer_heads(2)))
 WITHIN = st.sampled_from(["network", "layer", "uniform"])
 
 
 def test_budgets_take_the_lowest_scores():
     scores = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0.5])
-    assert np.flatnonzero(removal(scores, SITES, 0.25)).tolist() == [0, 1, 11]
-    assert np.flatnonzero(removal(scores, SITES, 1 / 3, within="layer")).tolist() == [0, 1, 6, 11]
-    assert np.flatnonzero(removal(scores, SITES, 1 / 3, within="uniform")).tolist() == [0, 3, 6, 11]
+    assert np.flatnonzero(removal(scores, NETWORK, 0.25)).tolist() == [0, 1, 11]
+    assert np.flatnonzero(removal(scores, NETWORK, 1 / 3, within="layer")).tolist() == [0, 1, 6, 11]
+    assert np.flatnonzero(removal(scores, NETWORK, 1 / 3, within="uniform")).tolist() == [0, 3, 6, 11]
     # Every layer keeps a head, so the sixth to go is of the other layer.
-    assert np.flatnonzero(removal(np.arange(12), SITES, 0.5)).tolist() == [0, 1, 2, 3, 4, 6]
-    assert removal(scores, SITES, 1.0).sum() == 10
-    assert not removal(scores, SITES, 0.0).any()
+    assert np.flatnonzero(removal(np.arange(12), NETWORK, 0.5)).tolist() == [0, 1, 2, 3, 4, 6]
+    assert removal(scores, NETWORK, 1.0).sum() == 10
+    assert not removal(scores, NETWORK, 0.0).any()
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.2, 1), WITHIN)
 def test_budgets_do_not_depend_on_the_scale_of_scores(seed, share, within):
     scores = np.random.default_rng(seed).normal(size=12)
-    removed = removal(scores, SITES, share, within=within)
-    np.testing.assert_array_equal(removed, removal(np.exp(scores), SITES, share, within=within))
+    removed = removal(scores, NETWORK, share, within=within)
+    np.testing.assert_array_equal(removed, removal(np.exp(scores), NETWORK, share, within=within))
     by_layer = removed.reshape(2, 6).sum(1)
     assert by_layer.max() < 6
     if within == "layer":
@@ -44,24 +38,24 @@ def test_budgets_do_not_depend_on_the_scale_of_scores(seed, share, within):
         assert np.unique(removed.reshape(4, 3).sum(1)).size == 1
 
 
-@given(st.integers(0, 2**32 - 1), st.floats(0, 1), WITHIN, st.sampled_from([SITES, LLAMA, UNEVEN]))
-def test_all_scores_remove_the_number_of_heads_that_is_told(seed, share, within, sites):
+@given(st.integers(0, 2**32 - 1), st.floats(0, 1), WITHIN, st.sampled_from([NETWORK, LLAMA, UNEVEN]))
+def test_all_scores_remove_the_number_of_heads_that_is_told(seed, share, within, heads):
     """Every layer keeps a head, whatever is asked; a share that is nearest to none is refused."""
-    scores = np.random.default_rng(seed).normal(size=sites.n_heads)
-    if share and not reachable_shares(sites, [share], within=within):
+    scores = np.random.default_rng(seed).normal(size=heads.n_heads)
+    if share and not reachable_shares(heads, [share], within=within):
         with pytest.raises(SettingError, match="at least one head must go"):
-            removal_count(sites, share, within=within)
+            removal_count(heads, share, within=within)
         return
-    count = removal_count(sites, share, within=within)
-    removed = removal(scores, sites, share, within=within)
+    count = removal_count(heads, share, within=within)
+    removed = removal(scores, heads, share, within=within)
     assert removed.sum() == count
     assert all(
-        gone.size < own.n_heads for gone, own in zip(sites.by_layer(removed), sites.layers, strict=True)
+        gone.size < own.n_heads for gone, own in zip(heads.by_layer(removed), heads.layers, strict=True)
     )
     if within != "uniform":
         # As many within layers as over the whole network: damages can be compared.
-        assert removal_count(sites, share) == count
-        assert abs(count - share * sites.n_heads) <= 0.5 or count == sites.n_heads - len(sites)
+        assert removal_count(heads, share) == count
+        assert abs(count - share * heads.n_heads) <= 0.5 or count == heads.n_heads - len(heads)
 
 
 def test_a_share_becomes_the_nearest_number_and_the_smaller_of_two():
@@ -74,7 +68,7 @@ def test_a_share_becomes_the_nearest_number_and_the_smaller_of_two():
 def test_layers_lose_the_same_number_to_within_one_and_the_lowest_scores_decide():
     scores = np.arange(40.0)
     twelve = removal(scores, LLAMA, 0.3, within="layer").reshape(5, 8)
-    # Two a layer, and the third of the layers whose third score is lowest.
+    # Two per layer, and the third of the layers whose third score is lowest.
     assert twelve.sum(1).tolist() == [3, 3, 2, 2, 2]
     assert np.flatnonzero(twelve[2]).tolist() == [0, 1]
 
@@ -86,26 +80,31 @@ def test_layers_of_different_sizes_lose_their_shares():
 
 def test_possible_numbers_are_those_of_the_structure():
     assert possible_counts(LLAMA, within="uniform").tolist() == [20]
-    assert possible_counts(SITES, within="uniform").tolist() == [4, 8]
-    assert possible_counts(SITES).tolist() == list(range(1, 11))
+    assert possible_counts(NETWORK, within="uniform").tolist() == [4, 8]
+    assert possible_counts(NETWORK).tolist() == list(range(1, 11))
     # Layers of 4, 8 and 2 heads take their turns.
     assert possible_counts(UNEVEN, within="uniform").tolist() == list(range(1, 12))
-    assert possible_counts(NetworkHeads((site(1), site(1)))).tolist() == []
+    assert possible_counts(NetworkHeads((layer_heads(1), layer_heads(1)))).tolist() == []
 
 
 @pytest.mark.parametrize(
-    ("sites", "share", "within", "message"),
+    ("heads", "share", "within", "message"),
     [
         (LLAMA, 0.2, "uniform", r"20 % of 40 heads, .* is none\. Possible here: 50 % \(20\)\."),
-        (SITES, 0.1, "uniform", r"Possible here: 33\.3 % \(4\), 66\.7 % \(8\)\."),
+        (NETWORK, 0.1, "uniform", r"Possible here: 33\.3 % \(4\), 66\.7 % \(8\)\."),
         (LLAMA, 0.01, "network", r"1 % of 40 heads is none\. Possible here: 2\.5 % \(1\), .*\(35\)\."),
-        (NetworkHeads((site(1), site(1))), 0.5, "network", "Every layer has a single head, which must stay"),
-        (NetworkHeads((site(2, 1), site(1, 1))), 0.1, "network", "is none"),
+        (
+            NetworkHeads((layer_heads(1), layer_heads(1))),
+            0.5,
+            "network",
+            "Every layer has a single head, which must stay",
+        ),
+        (NetworkHeads((layer_heads(2, group=1), layer_heads(1, group=1))), 0.1, "network", "is none"),
     ],
 )
-def test_a_budget_that_removes_nothing_is_refused_with_those_that_are_possible(sites, share, within, message):
+def test_a_budget_that_removes_nothing_is_refused_with_those_that_are_possible(heads, share, within, message):
     with pytest.raises(SettingError, match=message) as refused:
-        removal(np.zeros(sites.n_heads), sites, share, within=within)
+        removal(np.zeros(heads.n_heads), heads, share, within=within)
     assert "\n" not in str(refused.value)
 
 
@@ -118,10 +117,10 @@ def test_a_number_that_the_structure_does_not_allow_is_refused():
 @pytest.mark.parametrize(
     ("scores", "options", "error", "message"),
     [
-        (np.zeros(5), {}, ShapeError, "one score a head"),
+        (np.zeros(5), {}, ShapeError, "one score per head"),
         (np.full(12, np.nan), {}, DataError, "that of head 0.0 is not"),
         (["low"] * 12, {}, DataError, "scores must be numbers"),
-        (None, {}, ShapeError, "one score a head"),
+        (None, {}, ShapeError, "one score per head"),
         (np.zeros(12), {"share": 1.5}, SettingError, "between 0 and 1"),
         (np.zeros(12), {"share": None}, SettingError, "between 0 and 1; found None"),
         (np.zeros(12), {"share": "0.5"}, SettingError, "between 0 and 1; found '0.5'"),
@@ -133,4 +132,4 @@ def test_a_number_that_the_structure_does_not_allow_is_refused():
 )
 def test_wrong_budgets_are_refused(scores, options, error, message):
     with pytest.raises(error, match=message):
-        removal(scores, SITES, **{"share": 0.5, **options})
+        removal(scores, NETWORK, **{"share": 0.5, **options})

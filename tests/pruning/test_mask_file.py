@@ -5,27 +5,28 @@ import numpy as np
 import pytest
 
 from haarbor.errors import PruningError, SettingError, StoreError
-from haarbor.pruning import LayerHeads, NetworkHeads, read_mask, write_mask
+from haarbor.pruning import NetworkHeads, read_mask, write_mask
+from tests.pruning.builders import layer_heads
 
-SITE = LayerHeads(projection="o", attention="a", call=0, n_heads=4, head_width=2, head_group=1, block=None)
-SITES = NetworkHeads((SITE,) * 3)
-REMOVED = SITES.mask([(0, 1), (1, 0), (1, 2), (2, 2), (2, 3)])
+LAYER = layer_heads(4)
+NETWORK = NetworkHeads((LAYER,) * 3)
+REMOVED = NETWORK.mask([(0, 1), (1, 0), (1, 2), (2, 2), (2, 3)])
 
 
 def test_masks_are_written_and_read(tmp_path):
-    write_mask(tmp_path / "mask.json", SITES, REMOVED, origin={"model": "llama"})
-    assert read_mask(tmp_path / "mask.json", SITES).tolist() == REMOVED.tolist()
-    assert read_mask(str(tmp_path / "mask.json"), SITES).tolist() == REMOVED.tolist()
+    write_mask(tmp_path / "mask.json", NETWORK, REMOVED, origin={"model": "llama"})
+    assert read_mask(tmp_path / "mask.json", NETWORK).tolist() == REMOVED.tolist()
+    assert read_mask(str(tmp_path / "mask.json"), NETWORK).tolist() == REMOVED.tolist()
     content = json.loads((tmp_path / "mask.json").read_text())
     assert content["removed"] == [[0, 1], [1, 0], [1, 2], [2, 2], [2, 3]]
-    write_mask(tmp_path / "list.json", SITES, REMOVED.tolist())
-    assert read_mask(tmp_path / "list.json", SITES).tolist() == REMOVED.tolist()
+    write_mask(tmp_path / "list.json", NETWORK, REMOVED.tolist())
+    assert read_mask(tmp_path / "list.json", NETWORK).tolist() == REMOVED.tolist()
 
 
 def test_the_mask_of_another_network_is_refused(tmp_path):
-    write_mask(tmp_path / "mask.json", SITES, REMOVED)
+    write_mask(tmp_path / "mask.json", NETWORK, REMOVED)
     with pytest.raises(PruningError, match="2 layers and 8 heads; it has 3 layers and 12 heads"):
-        read_mask(tmp_path / "mask.json", NetworkHeads((SITE,) * 2))
+        read_mask(tmp_path / "mask.json", NetworkHeads((LAYER,) * 2))
 
 
 @pytest.mark.parametrize(
@@ -50,14 +51,14 @@ def test_the_mask_of_another_network_is_refused(tmp_path):
 def test_what_is_not_one_true_or_false_a_head_is_not_written(removed, tmp_path):
     """A text would be true, whatever it says; numbers could be meant as numbers of heads."""
     with pytest.raises(SettingError, match=r"one True or False per head, shape \(12,\); found") as refused:
-        write_mask(tmp_path / "mask.json", SITES, removed)
+        write_mask(tmp_path / "mask.json", NETWORK, removed)
     assert "\n" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_origin_that_json_cannot_hold_is_refused(tmp_path):
     with pytest.raises(SettingError, match="origin must hold JSON values only"):
-        write_mask(tmp_path / "mask.json", SITES, REMOVED, origin={"model": object()})
+        write_mask(tmp_path / "mask.json", NETWORK, REMOVED, origin={"model": object()})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -104,7 +105,7 @@ def test_damaged_files_are_one_line(content, message, tmp_path):
     with pytest.raises(
         PruningError, match=rf"mask\.json must be a mask file of heads; .*{message}"
     ) as refused:
-        read_mask(path, SITES)
+        read_mask(path, NETWORK)
     assert "\n" not in str(refused.value)
 
 
@@ -112,21 +113,21 @@ def test_files_that_are_none_are_one_line(tmp_path):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
     for name in ("", "nowhere", "bytes", "x" * 300):
         with pytest.raises((PruningError, SettingError), match="mask"):
-            read_mask(tmp_path / name, SITES)
+            read_mask(tmp_path / name, NETWORK)
     for path in (None, 3, ""):
         with pytest.raises(SettingError, match="a mask must be in a file; found"):
-            read_mask(path, SITES)
+            read_mask(path, NETWORK)
     with pytest.raises(PruningError, match="it is no file"):
-        read_mask("/dev/zero", SITES)
+        read_mask("/dev/zero", NETWORK)
 
 
 def test_a_mask_is_not_written_over_a_pipe_or_where_no_file_can_be(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "no" / "mask.json", tmp_path / ("x" * 300)):
         with pytest.raises(StoreError):
-            write_mask(path, SITES, REMOVED)
+            write_mask(path, NETWORK, REMOVED)
     for path in (None, 3, ""):
         with pytest.raises(SettingError, match="must be a path"):
-            write_mask(path, SITES, REMOVED)
+            write_mask(path, NETWORK, REMOVED)
     assert (tmp_path / "pipe").is_fifo()
     assert len(list(tmp_path.iterdir())) == 1

@@ -12,27 +12,25 @@ from haarbor.pruning import (
     compensate,
     compensated,
     mask_heads,
-    model_batches,
     n_parameters,
     network_heads,
     prune_heads,
     removed_heads,
     save_pruned,
 )
+from tests.pruning.builders import answer, assert_same, everything
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, batches, network
-from tests.pruning.test_ablation import answer, assert_same
-from tests.pruning.test_prune_heads import everything
 
 WHOLE_MODEL_NEEDED = ("multihead",)
 
 
 @pytest.mark.parametrize("name", [*MADE_SMALLER, *MASKED_ONLY])
 def test_a_saved_network_is_rebuilt_the_same(name, tmp_path):
-    model, sites, data, heads = everything(name)
-    found = compensate(model, sites, heads, data[:1])
+    model, heads, data, removed = everything(name)
+    found = compensate(model, heads, removed, data[:1])
     make = prune_heads if name in MADE_SMALLER else mask_heads
-    pruned = make(model, sites, heads, batch=data[0], compensation=found)
-    save_pruned(tmp_path / "small", pruned, sites, heads, origin={"model": name})
+    pruned = make(model, heads, removed, batch=data[0], compensation=found)
+    save_pruned(tmp_path / "small", pruned, heads, removed, origin={"model": name})
     torch.manual_seed(99)
     loaded = hb.load_pruned(tmp_path / "small", *([network(name)] if name in WHOLE_MODEL_NEEDED else []))
     assert not loaded.training
@@ -40,7 +38,7 @@ def test_a_saved_network_is_rebuilt_the_same(name, tmp_path):
     assert saved.keys() == found_again.keys()
     assert all(torch.equal(saved[key], found_again[key]) for key in saved)
     assert_same(answer(loaded, data[1]), answer(pruned, data[1]))
-    with compensated(model, sites, found):
+    with compensated(model, heads, found):
         assert_same(answer(loaded, data[1]), answer(model, data[1]))
     assert sorted(path.name for path in (tmp_path / "small").iterdir()) == [
         "model.safetensors",
@@ -48,60 +46,16 @@ def test_a_saved_network_is_rebuilt_the_same(name, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("name", ["opt", "albert", "t5"])
-@pytest.mark.parametrize("replacement", ["zero", "mean"])
-def test_networks_as_large_as_before_compute_what_the_masked_ones_do(name, replacement):
-    model, sites, data, heads = everything(name)
-    whole = answer(model, data[1])
-    means = [np.linspace(-1, 1, site.width) for site in sites.layers] if replacement == "mean" else None
-    masked = mask_heads(model, sites, heads, batch=data[0], means=means)
-    with removed_heads(model, sites, heads, means=means):
-        expected = answer(model, data[1])
-    assert_same(answer(masked, data[1]), expected)
-    # A second time: layers that share a projection are told apart by counting, anew in every forward.
-    assert_same(answer(masked, data[1]), expected)
-    assert not torch.allclose(expected, whole, atol=1e-3)
-    torch.testing.assert_close(answer(model, data[1]), whole)
-
-
-def test_a_forward_that_was_broken_off_does_not_mix_up_the_layers_that_share_weights():
-    model, sites, data, heads = everything("albert")
-    masked = mask_heads(model, sites, heads, batch=data[0])
-    expected = answer(masked, data[1])
-    shared = masked.get_submodule(sites.layers[0].projection)
-    shared(torch.zeros(1, 1, 32))
-    assert_same(answer(masked, data[1]), expected)
-
-
-def test_layers_that_share_one_multihead_attention_are_refused():
-    class Shared(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
-
-        def forward(self, x):
-            for _ in range(2):
-                x = x + self.attention(x, x, x, need_weights=False)[0]
-            return x
-
-    torch.manual_seed(0)
-    model, (batch,) = Shared().eval(), model_batches(torch.randn(1, 4, 8))
-    sites = network_heads(model, batch)
-    for make in (prune_heads, mask_heads):
-        with pytest.raises(PruningError, match=r"can still be removed by a\s+mask"):
-            make(model, sites, [(1, 0)], batch=batch)
-
-
 def test_half_precision_stays(tmp_path):
-    model, sites, data, heads = everything("llama")
-    smaller = prune_heads(model, sites, heads, batch=data[0]).to(torch.bfloat16)
-    save_pruned(tmp_path, smaller, sites, heads)
+    model, heads, data, removed = everything("llama")
+    smaller = prune_heads(model, heads, removed, batch=data[0]).to(torch.bfloat16)
+    save_pruned(tmp_path, smaller, heads, removed)
     assert next(hb.load_pruned(tmp_path).parameters()).dtype == torch.bfloat16
 
 
 def test_a_network_of_the_users_own_is_loaded_into_one_that_is_handed_over(tmp_path):
-    model, sites, data, heads = everything("multihead")
-    save_pruned(tmp_path / "own", prune_heads(model, sites, heads, batch=data[0]), sites, heads)
+    model, heads, data, removed = everything("multihead")
+    save_pruned(tmp_path / "own", prune_heads(model, heads, removed, batch=data[0]), heads, removed)
     with pytest.raises(PruningError, match=r"own is of a Encoder, .*load_pruned\(folder, model\)"):
         hb.load_pruned(tmp_path / "own")
     with pytest.raises(PruningError, match="must be a Encoder, as own was; found a GPT2LMHeadModel"):
@@ -114,15 +68,15 @@ def test_a_network_of_the_users_own_is_loaded_into_one_that_is_handed_over(tmp_p
         for weight in other.parameters():
             weight.fill_(0.5)
     loaded = hb.load_pruned(tmp_path / "own", other)
-    with removed_heads(model, sites, heads):
+    with removed_heads(model, heads, removed):
         assert_same(answer(loaded, data[1]), answer(model, data[1]))
     assert n_parameters(other) == n_parameters(model)
     assert all(bool((weight == 0.5).all()) for weight in other.parameters())
 
 
 def test_a_network_of_other_sizes_is_refused(tmp_path):
-    model, sites, data, heads = everything("multihead")
-    save_pruned(tmp_path / "own", prune_heads(model, sites, heads, batch=data[0]), sites, heads)
+    model, heads, data, removed = everything("multihead")
+    save_pruned(tmp_path / "own", prune_heads(model, heads, removed, batch=data[0]), heads, removed)
     other = network("multihead")
     other.scores = nn.Linear(32, 50)
     with pytest.raises(PruningError, match=r"'scores\.(weight|bias)' have shape \(97"):
@@ -131,19 +85,19 @@ def test_a_network_of_other_sizes_is_refused(tmp_path):
 
 def test_a_model_that_is_not_as_its_class_makes_it_is_one_of_the_users_own(tmp_path):
     """A description that gives another network would be found out when it is too late."""
-    model, sites, data, heads = everything("gpt2")
+    model, heads, data, removed = everything("gpt2")
     model.lm_head = nn.Linear(32, 50)
-    save_pruned(tmp_path / "own", prune_heads(model, sites, heads, batch=data[0]), sites, heads)
+    save_pruned(tmp_path / "own", prune_heads(model, heads, removed, batch=data[0]), heads, removed)
     assert json.loads((tmp_path / "own" / "pruned.json").read_text())["network"]["library"] == "own"
     loaded = hb.load_pruned(tmp_path / "own", model)
-    with removed_heads(model, sites, heads):
+    with removed_heads(model, heads, removed):
         assert_same(answer(loaded, data[1]), answer(model, data[1]))
 
 
 def test_weights_of_another_network_are_refused(tmp_path):
     for name in ("gpt2", "llama"):
-        model, sites, data, heads = everything(name)
-        save_pruned(tmp_path / name, prune_heads(model, sites, heads, batch=data[0]), sites, heads)
+        model, heads, data, removed = everything(name)
+        save_pruned(tmp_path / name, prune_heads(model, heads, removed, batch=data[0]), heads, removed)
     (tmp_path / "gpt2" / "model.safetensors").write_bytes(
         (tmp_path / "llama" / "model.safetensors").read_bytes()
     )
@@ -154,26 +108,26 @@ def test_weights_of_another_network_are_refused(tmp_path):
 @pytest.mark.parametrize("place", [None, 3, "", b"x"])
 def test_a_place_must_be_a_path(place):
     model, data = network("multihead"), batches("multihead")
-    sites = network_heads(model, data[0])
+    heads = network_heads(model, data[0])
     with pytest.raises(SettingError, match="must be a path; found"):
-        save_pruned(place, model, sites, [])
+        save_pruned(place, model, heads, [])
     with pytest.raises(SettingError, match="must be in a folder; found"):
         hb.load_pruned(place)
 
 
 def test_what_cannot_be_saved_is_refused_before_anything_is_written(tmp_path):
-    model, sites, data, heads = everything("zoo-vit")
-    smaller = prune_heads(model, sites, heads, batch=data[0])
+    model, heads, data, removed = everything("zoo-vit")
+    smaller = prune_heads(model, heads, removed, batch=data[0])
     with pytest.raises(SettingError, match="origin must hold JSON values only"):
-        save_pruned(tmp_path / "small", smaller, sites, heads, origin={"score": np.ones(3)})
+        save_pruned(tmp_path / "small", smaller, heads, removed, origin={"score": np.ones(3)})
     with pytest.raises(SettingError, match=r"must be a torch\.nn\.Module; found NoneType"):
-        save_pruned(tmp_path / "small", None, sites, heads)
+        save_pruned(tmp_path / "small", None, heads, removed)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_only_new_and_empty_folders_and_earlier_networks_are_written_to(tmp_path):
-    model, sites, data, heads = everything("zoo-vit")
-    smaller = prune_heads(model, sites, heads, batch=data[0])
+    model, heads, data, removed = everything("zoo-vit")
+    smaller = prune_heads(model, heads, removed, batch=data[0])
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.txt").write_text("kept")
     (tmp_path / "file").write_text("kept")
@@ -187,24 +141,24 @@ def test_only_new_and_empty_folders_and_earlier_networks_are_written_to(tmp_path
         ("x" * 300, "File name too long. Choose a shorter name"),
     ):
         with pytest.raises(StoreError, match=message) as refused:
-            save_pruned(tmp_path / name, smaller, sites, heads)
+            save_pruned(tmp_path / name, smaller, heads, removed)
         assert "\n" not in str(refused.value)
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", "/proc/haarbor"):
         with pytest.raises(StoreError):
-            save_pruned(place, smaller, sites, heads)
+            save_pruned(place, smaller, heads, removed)
     assert (tmp_path / "pipe").is_fifo()
     assert (tmp_path / "notes" / "thesis.txt").read_text() == (tmp_path / "file").read_text() == "kept"
     assert list((tmp_path / "elsewhere").iterdir()) == []
-    save_pruned(tmp_path / "new" / "small", smaller, sites, heads)
-    fewer = prune_heads(model, sites, heads[:1], batch=data[0])
-    save_pruned(tmp_path / "new" / "small", fewer, sites, heads[:1])
+    save_pruned(tmp_path / "new" / "small", smaller, heads, removed)
+    fewer = prune_heads(model, heads, removed[:1], batch=data[0])
+    save_pruned(tmp_path / "new" / "small", fewer, heads, removed[:1])
     assert n_parameters(hb.load_pruned(tmp_path / "new" / "small")) == n_parameters(fewer)
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["small"]
 
 
 def test_files_are_readable_like_the_folder(tmp_path):
-    model, sites, data, heads = everything("zoo-vit")
-    save_pruned(tmp_path / "small", prune_heads(model, sites, heads, batch=data[0]), sites, heads)
+    model, heads, data, removed = everything("zoo-vit")
+    save_pruned(tmp_path / "small", prune_heads(model, heads, removed, batch=data[0]), heads, removed)
     modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "small").iterdir()}
     assert modes == {(tmp_path / "small").stat().st_mode & 0o666}

@@ -1,30 +1,14 @@
-import importlib
-
 import pytest
-import torch
 
 from haarbor.errors import DataError, SettingError
-from haarbor.pruning import (
-    calibration_pass,
-    damage_curves,
-    footprints,
-    n_parameters,
-    prune_heads,
-    pruning_study,
-    score_names,
-)
-from haarbor.pruning._metrics import METRICS, measure
+from haarbor.pruning import _controls as controls_module
+from haarbor.pruning import _damage_curves as curves_module
+from haarbor.pruning import _pruning_study as study_module
+from haarbor.pruning import calibration_pass, damage_curves, n_parameters, pruning_study, score_names
+from haarbor.pruning._metrics import measure
 from haarbor.pruning._scores import SCORES
+from tests.pruning.builders import CALIBRATION, EVALUATION, LOSS
 from tests.pruning.small_networks import batches, network
-
-# The package has functions of these names.
-footprint, curves_module, controls_module, study_module = (
-    importlib.import_module(f"haarbor.pruning.{name}")
-    for name in ("_footprint", "_damage_curves", "_controls", "_pruning_study")
-)
-CALIBRATION = batches("llama", 4, seed=11, size=1)
-EVALUATION = batches("llama", 4, seed=12, size=1)
-LOSS = METRICS["loss"]
 
 
 @pytest.mark.parametrize(("within", "n_removed"), [("network", 4), ("layer", 4), ("uniform", 6)])
@@ -161,43 +145,3 @@ def test_names_of_scores():
         score_names("norm,magic")
     with pytest.raises(SettingError, match="besides 'random'"):
         score_names("random")
-
-
-def test_the_footprint_of_a_smaller_network_is_smaller():
-    model, data = network("gpt2"), batches("gpt2")
-    sites = calibration_pass(model, data).sites
-    smaller = prune_heads(model, sites, [(0, 0), (1, 1)], batch=data[0])
-    whole, less = footprints((model, smaller), data[0], n_runs=2)
-    assert whole.n_bytes == 4 * n_parameters(model)
-    assert less.n_bytes == 4 * n_parameters(smaller) < whole.n_bytes
-    assert less.seconds > 0
-
-
-class _OnGpu(torch.nn.Module):
-    """Says that its weights are on a GPU."""
-
-    def parameters(self, recurse=True):
-        weight = torch.nn.Parameter(torch.zeros(3))
-        weight.__class__ = type("Elsewhere", (torch.nn.Parameter,), {"device": torch.device("cuda", 1)})
-        return iter([weight])
-
-
-def test_the_clock_waits_for_the_gpu_before_and_after_each_forward(monkeypatch):
-    events = []
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: events.append(str(device)))
-    monkeypatch.setattr(footprint, "forward", lambda _model, _batch: events.append("forward"))
-    clock = iter(range(100))
-
-    def perf_counter():
-        events.append("clock")
-        return next(clock)
-
-    monkeypatch.setattr(footprint.time, "perf_counter", perf_counter)
-    (found,) = footprints((_OnGpu(),), batches("llama")[0], n_runs=1)
-    assert events == ["cuda:1", "clock", "forward", "cuda:1", "cuda:1", "clock", "forward", "cuda:1", "clock"]
-    assert found.seconds == 1
-
-
-def test_the_clock_waits_for_nothing_on_the_processor(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: pytest.fail("there is no GPU"))
-    assert footprints((network("gpt2"),), batches("gpt2")[0], n_runs=1)[0].seconds > 0

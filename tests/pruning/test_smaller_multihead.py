@@ -18,7 +18,7 @@ from haarbor.pruning import (
 )
 from haarbor.pruning._smaller_attention import shrink_layer
 from haarbor.pruning._smaller_multihead import SmallerMultihead
-from tests.pruning.test_ablation import assert_same
+from tests.pruning.builders import assert_same
 
 KEPT = np.array([0, 2, 3])
 GONE = [1, 4, 5]
@@ -134,14 +134,14 @@ def test_transformer_layers_of_torch_hold_it(norm_first, padded):
     if padded:
         inputs["padding"] = PADDING.long()
     (batch,) = model_batches(inputs)
-    sites = network_heads(model, batch)
+    heads = network_heads(model, batch)
     # Two layers of the encoder, and of the decoder the attention to itself and that to the encoder.
-    assert len(sites) == 4
-    heads = [(0, 1), (0, 2), (1, 5), (2, 0), (3, 3)]
-    fits = compensate(model, sites, heads, [batch])
-    smaller = prune_heads(model, sites, heads, batch=batch, compensation=fits)
+    assert len(heads) == 4
+    removed = [(0, 1), (0, 2), (1, 5), (2, 0), (3, 3)]
+    fits = compensate(model, heads, removed, [batch])
+    smaller = prune_heads(model, heads, removed, batch=batch, compensation=fits)
     with torch.no_grad():
-        with compensated(model, sites, fits):
+        with compensated(model, heads, fits):
             expected = model(**batch.inputs)
         found = smaller(**batch.inputs)
         # An even number of heads is left in the first layer, and an odd one in the second.
@@ -150,7 +150,7 @@ def test_transformer_layers_of_torch_hold_it(norm_first, padded):
     assert n_parameters(model) - n_parameters(smaller) == 5 * (3 * 4 * 25 + 4 * 24)
     # The smaller network is understood like any other: its heads are found, and can be switched off.
     left = network_heads(smaller, batch)
-    assert [site.n_heads for site in left.layers] == [4, 5, 5, 5]
+    assert [layer.n_heads for layer in left.layers] == [4, 5, 5, 5]
     with removed_heads(smaller, left, [(0, 0)]):
         assert not torch.allclose(smaller(**batch.inputs), expected, atol=1e-4)
 
@@ -158,8 +158,8 @@ def test_transformer_layers_of_torch_hold_it(norm_first, padded):
 def test_it_still_learns():
     model = _Network().train()
     (batch,) = model_batches({"x": torch.randn(2, 5, 24)})
-    sites = network_heads(model.eval(), batch)
-    shrink_layer(model, sites.layers[0], np.array([0]), np.ones((24, 24)), np.zeros(24))
+    heads = network_heads(model.eval(), batch)
+    shrink_layer(model, heads.layers[0], np.array([0]), np.ones((24, 24)), np.zeros(24))
     model.train()(**batch.inputs).square().sum().backward()
     attention = model.encoder.layers[0].self_attn
     assert attention.q_proj_weight.grad.abs().sum() > 0

@@ -1,9 +1,7 @@
 import json
 import os
-import resource
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from haarbor.errors import HaarborError, StoreError
 from haarbor.pruning import prune_heads, save_pruned
 from haarbor.pruning._whole_folder import folder_place, whole_folder
-from tests.pruning.test_prune_heads import everything
+from tests.pruning.builders import everything, files_of_at_most
 
 
 def written(target, text):
@@ -99,17 +97,6 @@ def test_everything_is_on_the_disk_before_the_folder_takes_its_place(tmp_path, m
     assert events[events.index("in place") + 1 :] == [tmp_path.name]
 
 
-@contextmanager
-def files_of_at_most(n_bytes):
-    """A disk that is full: larger files cannot be written."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 def test_a_full_disk_is_one_line_and_found_before_the_work(tmp_path):
     with (
         files_of_at_most(100),
@@ -122,10 +109,10 @@ def test_a_full_disk_is_one_line_and_found_before_the_work(tmp_path):
 
 def test_weights_that_do_not_fit_on_the_disk_leave_nothing(tmp_path):
     """The error of safetensors is one of its own, and no OSError."""
-    model, sites, data, heads = everything("zoo-vit")
-    smaller = prune_heads(model, sites, heads, batch=data[0])
+    model, heads, data, removed = everything("zoo-vit")
+    smaller = prune_heads(model, heads, removed, batch=data[0])
     with files_of_at_most(20_000), pytest.raises(StoreError, match="a network must be writable") as refused:
-        save_pruned(tmp_path / "model", smaller, sites, heads)
+        save_pruned(tmp_path / "model", smaller, heads, removed)
     assert "\n" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 

@@ -41,17 +41,17 @@ def main():
                 elif "gamma" in key:
                     weight.fill_(1.0)
         images = model_batches(torch.randn(4, 3, options["img_size"], options["img_size"]))
-        sites = network_heads(model, images[0])
-        fits = compensate(model, sites, HEADS, images)
-        entry = {"projection": sites.layers[1].projection, "block": sites.layers[1].block}
+        heads = network_heads(model, images[0])
+        fits = compensate(model, heads, HEADS, images)
+        entry = {"projection": heads.layers[1].projection, "block": heads.layers[1].block}
         with torch.no_grad():
             whole = model(images[0].inputs[""])
-            with compensated(model, sites, fits):
+            with compensated(model, heads, fits):
                 masked = model(images[0].inputs[""])
         entry["masked_change"] = float((masked - whole).abs().max() / whole.abs().max())
         try:
-            smaller = prune_heads(model, sites, HEADS, batch=images[0], compensation=fits)
-            save_pruned(f"{sys.argv[2]}/{variant}", smaller, sites, HEADS, timm_options=options)
+            smaller = prune_heads(model, heads, HEADS, batch=images[0], compensation=fits)
+            save_pruned(f"{sys.argv[2]}/{variant}", smaller, heads, HEADS, timm_options=options)
             with torch.no_grad():
                 loaded = load_pruned(f"{sys.argv[2]}/{variant}")(images[0].inputs[""])
             entry["difference"] = float((loaded - masked).abs().max() / masked.abs().max())

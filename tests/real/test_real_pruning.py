@@ -51,20 +51,20 @@ def test_smollm2_becomes_smaller_and_computes_what_it_does_masked(smollm2, tmp_p
     found = calibration_pass(model, batches[:2])
     scores = pruning_scores(found, ["leftover"])["leftover"]
     for within in ("network", "uniform"):
-        removed = removal(scores, found.sites, 1 / 3, within=within)
-        fits = compensate(model, found.sites, removed, batches[:2])
-        smaller = prune_heads(model, found.sites, removed, batch=batches[2], compensation=fits)
+        removed = removal(scores, found.heads, 1 / 3, within=within)
+        fits = compensate(model, found.heads, removed, batches[:2])
+        smaller = prune_heads(model, found.heads, removed, batch=batches[2], compensation=fits)
         assert n_parameters(smaller) < n_parameters(model)
-        with compensated(model, found.sites, fits):
+        with compensated(model, found.heads, fits):
             expected = measure(model, batches[2:], METRICS["loss"]).value
         assert measure(smaller, batches[2:], METRICS["loss"]).value == pytest.approx(expected, abs=1e-4)
         if within == "uniform":
-            plain = standard_model(smaller, found.sites, removed, batches[3])
+            plain = standard_model(smaller, found.heads, removed, batches[3])
             plain.save_pretrained(tmp_path / "standard")
             loaded = type(model).from_pretrained(tmp_path / "standard").eval()
             assert (loaded.config.num_attention_heads, loaded.config.num_key_value_heads) == (6, 3)
         else:
-            save_pruned(tmp_path / "free", smaller, found.sites, removed)
+            save_pruned(tmp_path / "free", smaller, found.heads, removed)
             loaded = hb.load_pruned(tmp_path / "free")
         assert measure(loaded, batches[2:], METRICS["loss"]).value == pytest.approx(expected, abs=1e-4)
 
@@ -83,10 +83,10 @@ def test_thirty_per_cent_of_the_heads_of_smollm2_go_for_a_loss_of_at_most_3_65(s
     evaluation = windows(smollm2, lines[:20_000], 6, 256)
     require_disjoint(calibration, evaluation)
     found = calibration_pass(model, calibration)
-    removed = removal(pruning_scores(found, ["leftover"])["leftover"], found.sites, 0.3)
+    removed = removal(pruning_scores(found, ["leftover"])["leftover"], found.heads, 0.3)
     assert removed.sum() == 81
     assert measure(model, evaluation, METRICS["loss"]).value == pytest.approx(3.48, abs=0.01)
     with compensated(
-        model, found.sites, compensate(model, found.sites, removed, None, moments=found.moments)
+        model, found.heads, compensate(model, found.heads, removed, None, moments=found.moments)
     ):
         assert measure(model, evaluation, METRICS["loss"]).value < 3.65

@@ -68,7 +68,7 @@ def test_a_tensor_of_a_strange_type_does_not_hide_the_others(tmp_path):
     (tmp_path / "x.safetensors").write_bytes(data)
     found = arrays_in_file(tmp_path / "x.safetensors")
     assert found["x"].tolist() == [0.25, 0.75]  # at an odd place, too
-    with pytest.raises(StoreError, match="'odd' in it is of the type 'F4', which numpy does not have"):
+    with pytest.raises(StoreError, match="'odd' in it is of type 'F4', which numpy does not have"):
         found["odd"]
 
 

@@ -59,7 +59,7 @@ class RunInvariance:
     def labels(self) -> list[str]:
         """Names of the heads, as "layer.head"."""
         places = np.arange(self.layers.size)
-        return [head_label(*divmod(place, self.heads_per_layer)) for place in places]
+        return [head_label(*divmod(int(place), self.heads_per_layer)) for place in places]
 
     def order(self) -> IntArray:
         """Heads from the most to the least invariant; those without a figure last."""

@@ -8,10 +8,12 @@ _needed_package("torch", "a model")
 from haarbor.capturing._attention_call import AttentionCall, OnCall
 from haarbor.capturing._capture import capture
 from haarbor.capturing._continued_run import begun_run, continued_plan
-from haarbor.capturing._huggingface import recorded_attention
+from haarbor.capturing._first_line import first_line
+from haarbor.capturing._huggingface import is_huggingface
 from haarbor.capturing._loaded_model import LoadedModel
 from haarbor.capturing._loading import load_model
-from haarbor.capturing._torch_modules import recorded_modules
+from haarbor.capturing._model_forward import model_forward
+from haarbor.capturing._recorded_calls import recorded_calls
 from haarbor.capturing.inputs import Sample
 
 __all__ = [
@@ -22,7 +24,9 @@ __all__ = [
     "begun_run",
     "capture",
     "continued_plan",
+    "first_line",
+    "is_huggingface",
     "load_model",
-    "recorded_attention",
-    "recorded_modules",
+    "model_forward",
+    "recorded_calls",
 ]

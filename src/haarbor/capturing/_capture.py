@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from itertools import chain
 from typing import Any, Literal
 
 import torch
 
-from haarbor.capturing._attention_call import OnCall
 from haarbor.capturing._batch_samples import BatchSamples
 from haarbor.capturing._continued_run import CONTENT, WEIGHTS, begun_run, continued_plan
 from haarbor.capturing._deferred_interruption import deferred_interruption
-from haarbor.capturing._huggingface import Mode, recorded_attention
+from haarbor.capturing._huggingface import Mode, is_huggingface
+from haarbor.capturing._model_forward import model_forward
 from haarbor.capturing._model_identity import config_digest, library_versions, model_name
+from haarbor.capturing._recorded_calls import recorded_calls
 from haarbor.capturing._sample_recorder import ObservedLayers, SampleRecorder
-from haarbor.capturing._torch_modules import recorded_modules
 from haarbor.capturing._weights_digest import weights_digest
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError, HaarborError, SettingError
+from haarbor.on_progress import OnProgress
 from haarbor.store import Run, RunPlan, StreamPlan, create_run, open_run
 
 __all__ = ["capture"]
-
-Progress = Callable[[int, int | None], None]
 
 
 def capture(
@@ -38,7 +37,7 @@ def capture(
     dtype: Literal["float16", "float32"] = "float32",
     name: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     on_plan: Callable[[RunPlan], None] | None = None,
 ) -> Run:
     """Record the attention of a model into a run store, one sample after another.
@@ -70,7 +69,8 @@ def capture(
         Name of the model in the store.
     settings : mapping, optional
         JSON values to keep with the run, such as a seed or a description of the data.
-    on_progress : function of (samples done, samples in all or None), optional
+    on_progress : function of (step, done, total), optional
+        Told after every sample, with the step "capturing"; the total is None where it is not known.
     on_plan : function of RunPlan, optional
         Told what the run will hold, and how large it will be, before anything is written.
 
@@ -106,7 +106,7 @@ def capture(
         n_batches=samples.n_samples,
         labels=_label_kind(sample),
         settings={
-            "mode": mode if _is_huggingface(model) else "hooks",
+            "mode": mode if is_huggingface(model) else "hooks",
             **dict(settings or {}),
             WEIGHTS: weights,
             **({CONTENT: content_digest} if content_digest else {}),
@@ -125,7 +125,7 @@ def capture(
                 continue
             with ExitStack() as end, writer.batch(index) as batch:
                 recorder = SampleRecorder(model, plan.contents, sample, batch.write_layer)
-                with _recording(model, mode, recorder.record):
+                with recorded_calls(model, recorder.record, mode=mode):
                     output = _forward(model, sample)
                 for stream in plan.streams:
                     batch.write_mask(stream.name, recorder.masks[stream.name])
@@ -137,7 +137,7 @@ def capture(
                 end.enter_context(deferred_interruption())
             samples.take_output(index, output)
             if on_progress is not None:
-                on_progress(index + 1, plan.n_batches)
+                on_progress("capturing", index + 1, plan.n_batches)
     return open_run(location)
 
 
@@ -190,21 +190,16 @@ def _require_options(
 
 
 def _forward(model: torch.nn.Module, sample: Sample) -> Any:
-    weights: list[torch.Tensor] = [weight for weight in model.parameters() if not weight.is_meta]
-    device = weights[0].device if weights else torch.device("cpu")
-    dtype = next((weight.dtype for weight in model.parameters() if weight.is_floating_point()), torch.float32)
-    inputs = sample.inputs_on(device, dtype)
-    options = _no_cache(model) if _is_huggingface(model) else {}
     try:
         with torch.no_grad():
-            if "" in inputs:
-                return model(inputs[""], **options)
-            return model(**inputs, **options)
+            return model_forward(model, sample.inputs)
     except HaarborError:
         raise
     # A model fails on inputs of another kind, or for want of memory, in whichever line meets them first.
     except Exception as error:
-        shapes = ", ".join(f"{name or 'inputs'} {tuple(value.shape)}" for name, value in inputs.items())
+        shapes = ", ".join(
+            f"{name or 'inputs'} {tuple(value.shape)}" for name, value in sample.inputs.items()
+        )
         reason = " ".join(str(error).split())[:200].rstrip(". ") or "no reason given"
         short = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in reason
         raise CaptureError(
@@ -214,24 +209,9 @@ def _forward(model: torch.nn.Module, sample: Sample) -> Any:
         ) from error
 
 
-def _no_cache(model: torch.nn.Module) -> dict[str, Any]:
-    config: Any = getattr(model, "config", None)
-    return {"use_cache": False} if getattr(config, "use_cache", None) is not None else {}
-
-
-def _is_huggingface(model: torch.nn.Module) -> bool:
-    return any(cls.__module__.startswith("transformers.") for cls in type(model).__mro__)
-
-
-def _recording(model: torch.nn.Module, mode: Mode, on_call: OnCall) -> AbstractContextManager[None]:
-    if _is_huggingface(model):
-        return recorded_attention(model, mode, on_call)
-    return recorded_modules(model, on_call)
-
-
 def _observed_layers(model: torch.nn.Module, sample: Sample, mode: Mode) -> ObservedLayers:
     observed = ObservedLayers(model)
-    with _recording(model, mode, observed.observe):
+    with recorded_calls(model, observed.observe, mode=mode):
         _forward(model, sample)
     if observed.n_layers:
         return observed
@@ -242,7 +222,7 @@ def _observed_layers(model: torch.nn.Module, sample: Sample, mode: Mode) -> Obse
     where = f"layer {layer} never calls" if layer else "no layer calls"
     means = (
         "the attention interface of transformers; this model computes its attention by itself"
-        if _is_huggingface(model)
+        if is_huggingface(model)
         else "nn.MultiheadAttention or scaled_dot_product_attention"
     )
     raise CaptureError(
@@ -251,7 +231,7 @@ def _observed_layers(model: torch.nn.Module, sample: Sample, mode: Mode) -> Obse
 
 
 def _way_out(model: torch.nn.Module) -> str:
-    if _is_huggingface(model):
+    if is_huggingface(model):
         return (
             "Run it with output_attentions=True, and give the arrays to haarbor.store.import_arrays("
             "torch.stack(output.attentions), location, axes=('layer', 'batch', 'head', 'query', 'key'))."

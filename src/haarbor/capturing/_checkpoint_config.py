@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from haarbor.capturing._first_line import first_line
 from haarbor.errors import CaptureError
 from haarbor.needed_packages import needed_package
 from haarbor.zoo import json_object
 
-__all__ = ["checkpoint_config", "first_line", "model_class"]
+__all__ = ["checkpoint_config", "model_class"]
 
 # How transformers may compute attention and experts without fetching anything.
 _OWN: dict[str, tuple[str | None, ...]] = {
@@ -61,7 +62,7 @@ def checkpoint_config(folder: Path, short: str, gguf_file: str | None, notes: li
         except Exception as error:
             raise CaptureError(
                 f"{gguf_file} must be a GGUF file of an architecture that transformers reads; it could not "
-                f"be read: {first_line(error)} Get it anew, or update transformers."
+                f"be read: {first_line(error)}. Get it anew, or update transformers."
             ) from error
         _require_plausible_sizes(config.to_dict(), n_bytes, gguf_file)
         return _without_instructions(config)
@@ -129,12 +130,6 @@ def model_class(config: Any, folder: Path, short: str, gguf_file: str | None, no
     return (transformers.AutoModel if gguf_file is None else transformers.AutoModelForCausalLM), config
 
 
-def first_line(error: BaseException) -> str:
-    """First line of what an error says, as a sentence."""
-    lines = str(error).strip().splitlines()
-    return f"{(lines[0] if lines else type(error).__name__).rstrip(':. ')[:300]}."
-
-
 def _configuration(config_class: Any, folder: Path, short: str) -> Any:
     try:
         return config_class.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
@@ -142,7 +137,7 @@ def _configuration(config_class: Any, folder: Path, short: str) -> Any:
     except Exception as error:
         raise CaptureError(
             f"config.json of {short} must hold what transformers takes; it could not be read: "
-            f"{first_line(error)} Get its files anew."
+            f"{first_line(error)}. Get its files anew."
         ) from error
 
 

@@ -12,11 +12,16 @@ import torch
 from haarbor.capturing._attention_call import AttentionCall, OnCall
 from haarbor.errors import CaptureError
 
-__all__ = ["Mode", "recorded_attention"]
+__all__ = ["Mode", "is_huggingface", "recorded_attention"]
 
 Mode = Literal["faithful", "transparent"]
 
 _NAME = "haarbor"
+
+
+def is_huggingface(model: torch.nn.Module) -> bool:
+    """Whether a model is one of transformers, or of a class made from one."""
+    return any(cls.__module__.startswith("transformers.") for cls in type(model).__mro__)
 
 
 @contextmanager

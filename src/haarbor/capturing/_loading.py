@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from haarbor.capturing._checkpoint_config import checkpoint_config, first_line, model_class
+from haarbor.capturing._checkpoint_config import checkpoint_config, model_class
+from haarbor.capturing._first_line import first_line
 from haarbor.capturing._loaded_model import LoadedModel
 from haarbor.capturing._offline_hub import offline_hub
 from haarbor.capturing._zoo_models import ZOO, is_zoo_folder, zoo_model
@@ -119,7 +120,7 @@ def load_model(
             model.to(target)
         except RuntimeError as error:
             raise CaptureError(
-                f"{short} could not be moved to {device}: {first_line(error)} Take another, such as cpu."
+                f"{short} could not be moved to {device}: {first_line(error)}. Take another, such as cpu."
             ) from error
         model.eval()
         takes = _takes(model, folder, notes)
@@ -154,7 +155,7 @@ def _device(device: str | torch.device) -> torch.device:
             raise RuntimeError("it holds no values")
     except (RuntimeError, AssertionError, TypeError, ValueError) as error:
         raise CaptureError(
-            f"the device {device!s:.60} cannot be used here: {first_line(error)} Take another, such as cpu."
+            f"the device {device!s:.60} cannot be used here: {first_line(error)}. Take another, such as cpu."
         ) from error
     return found
 
@@ -244,7 +245,7 @@ def _weights(
                 "Check that config.json belongs to the weights."
             ) from error
         raise CaptureError(
-            f"the weights of {short} could not be loaded: {first_line(error)} Get its files anew, or check "
+            f"the weights of {short} could not be loaded: {first_line(error)}. Get its files anew, or check "
             "that they belong together."
         ) from error
     missing = sorted(key for key in report["missing_keys"] if not set(key.split(".")) & set(_HEADS))
@@ -271,7 +272,7 @@ def _takes(model: Any, folder: Path, notes: list[str]) -> ModelInputs | None:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CaptureError(
             f"the configuration of {folder.name} must say what the model takes; it could not be used: "
-            f"{first_line(error)} Check config.json and preprocessor_config.json."
+            f"{first_line(error)}. Check config.json and preprocessor_config.json."
         ) from error
     if isinstance(takes, ImageSettings) and takes.source.startswith("no "):
         notes.append(f"images are normalised with mean and deviation 0.5: {takes.source.split(':')[0]}.")
@@ -323,7 +324,7 @@ def _tokenizer(folder: Path, gguf_file: str | None, notes: list[str]) -> Any:
         )
     # A tokenizer is not needed for token ids; what is wrong with it is told, and not fatal.
     except Exception as error:
-        notes.append(f"the tokenizer could not be loaded: {first_line(error)}")
+        notes.append(f"the tokenizer could not be loaded: {first_line(error)}.")
         return None
 
 
@@ -341,7 +342,7 @@ def _timm_model(name: str, dtype: torch.dtype | None, device: torch.device) -> L
         timm: Any = importlib.import_module("timm")
     except ImportError as error:
         raise CaptureError(
-            f"timm:{name} needs timm, which cannot be imported here ({first_line(error).rstrip('.')}): "
+            f"timm:{name} needs timm, which cannot be imported here ({first_line(error)}): "
             "pip install timm torchvision."
         ) from error
     if not timm.is_model(name):
@@ -351,7 +352,7 @@ def _timm_model(name: str, dtype: torch.dtype | None, device: torch.device) -> L
     # timm downloads with several libraries, each with errors of its own.
     except Exception as error:
         raise CaptureError(
-            f"timm:{name} could not be loaded: {first_line(error).rstrip('.')}. Check the connection."
+            f"timm:{name} could not be loaded: {first_line(error)}. Check the connection."
         ) from error
     model.to(device, dtype or torch.float32).eval()
     return LoadedModel(

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
+from haarbor.capturing._first_line import first_line
 from haarbor.engines import ordered_results, usable_cores
 from haarbor.errors import CaptureError
 
@@ -61,10 +62,9 @@ def weights_digest(model: torch.nn.Module) -> str:
             return _tensor_digest(tensor)
         # Tensors of other libraries' making fail in as many ways.
         except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise CaptureError(
                 f"the weights of {type(model).__name__} must be readable, to tell it from another "
-                f"checkpoint; {named[id(tensor)]} is not: {reason.rstrip('.')}. Load it as plain tensors."
+                f"checkpoint; {named[id(tensor)]} is not: {first_line(error)}. Load it as plain tensors."
             ) from error
 
     found = dict(zip(distinct, ordered_results(digest, distinct.values(), usable_cores()), strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from haarbor.capturing._checkpoint_config import first_line
+from haarbor.capturing._first_line import first_line
 from haarbor.capturing._loaded_model import LoadedModel
 from haarbor.capturing.inputs import ImageSettings, TokenInputs
 from haarbor.errors import CaptureError
@@ -78,7 +78,7 @@ def _tokenizer(folder: Path) -> Any:
     except Exception as error:
         raise CaptureError(
             f"tokenizer.json of {folder.name} must be one that the tokenizers package wrote; it could not be "
-            f"read: {first_line(error)} Copy it from where the network was trained."
+            f"read: {first_line(error)}. Copy it from where the network was trained."
         ) from error
 
 

@@ -38,7 +38,7 @@ def capture(
     mode: Annotated[
         str, typer.Option(help="faithful: the model's eager attention; transparent: SDPA, bit for bit.")
     ] = "faithful",
-    dtype: Annotated[str, typer.Option(help="Stored numbers: float16 or float32.")] = "float16",
+    dtype: Annotated[str, typer.Option(help="Stored numbers: float16 or float32.")] = "float32",
     lines: Annotated[bool, typer.Option(help="One document a line, instead of the whole text.")] = False,
     memory: Annotated[
         bool, typer.Option(help="Each batch with the tokens before it in memory (zoo:transformer-xl).")
@@ -75,7 +75,7 @@ def capture(
             )
             from haarbor.cli._capture_command import capture_command
             from haarbor.cli._capture_words import CAPTURE_WORDS, require_same_flags
-            from haarbor.cli._progress import shown_progress
+            from haarbor.cli._progress import shown_steps
 
             loaded = load_model(model, gguf_file=gguf, device=device)
         for note in loaded.notes:
@@ -117,7 +117,8 @@ def capture(
             typer.echo(_size_line(plan.n_bytes), err=True)
 
         begin = time.perf_counter()
-        with shown_progress("capturing", len(samples)) as advance:
+        with shown_steps() as advance:
+            advance("capturing", 0, len(samples))
             run = captured(
                 loaded.model,
                 samples,
@@ -132,7 +133,7 @@ def capture(
                     "model_dtype": _dtype_of(loaded.model),
                     "command": capture_command(model, data, out, options),
                 },
-                on_progress=lambda done, total: advance("capturing", done, total),
+                on_progress=advance,
                 on_plan=on_plan,
             )
         typer.echo(

@@ -80,8 +80,8 @@ def demo(
 
 
 def _named(told: OnProgress, title: str) -> OnProgress:
-    def advance(what: str, done: int, total: int | None) -> None:
-        told(f"{title}: {what}", done, total)
+    def advance(step: str, done: int, total: int | None) -> None:
+        told(f"{title}: {step}", done, total)
 
     return advance
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from haarbor.cli._capture_command import capture_command
 from haarbor.cli._libraries import require_library
+from haarbor.on_progress import OnProgress
 from haarbor.store import Run
 
 __all__ = ["embedded_run"]
@@ -19,7 +19,7 @@ def embedded_run(
     *,
     n_batches: int,
     n_tokens: int,
-    on_progress: Callable[[str, int, int], None],
+    on_progress: OnProgress,
 ) -> Run:
     """Run of an embedded network: probabilities and logits of every head.
 
@@ -29,7 +29,7 @@ def embedded_run(
     location : Path
         Of the run; one that is complete is taken as it is.
     n_batches, n_tokens : int
-    on_progress : function of (what is done, batches done, batches in all)
+    on_progress : function of (step, done, total)
 
     Returns
     -------
@@ -55,9 +55,6 @@ def embedded_run(
 
     on_progress("loading", 1, 1)
 
-    def advance(done: int, total: int | None) -> None:
-        on_progress("capturing", done, total or n_batches)
-
     return capture(
         loaded.model,
         samples,
@@ -71,8 +68,8 @@ def embedded_run(
                 loaded.name,
                 "zoo",
                 str(location),
-                {"--tokens": n_tokens, "--batches": n_batches, "--logits": True},
+                {"--tokens": n_tokens, "--batches": n_batches, "--logits": True, "--dtype": "float16"},
             ),
         },
-        on_progress=advance,
+        on_progress=on_progress,
     )

@@ -34,10 +34,10 @@ def shown_steps() -> Iterator[OnProgress]:
     with _bars() as bars:
         tasks: dict[str, TaskID] = {}
 
-        def advance(what: str, done: int, in_all: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(printable(what), total=in_all)
-            bars.update(tasks[what], completed=done, total=in_all)
+        def advance(step: str, done: int, total: int | None) -> None:
+            if step not in tasks:
+                tasks[step] = bars.add_task(printable(step), total=total)
+            bars.update(tasks[step], completed=done, total=total)
 
         yield advance
 

@@ -112,7 +112,7 @@ class PrunedFiles:
     def _write_mask(self, study: PruningStudy, summary: dict[str, Any]) -> None:
         from haarbor.pruning import write_mask
 
-        write_mask(self.folder / _MASK, study.sites, study.removed, origin=summary["origin"])
+        write_mask(self.folder / _MASK, study.heads, study.removed, origin=summary["origin"])
         self.written["mask"] = _MASK
 
     def _write_figure(self, study: PruningStudy, loaded: LoadedModel) -> None:
@@ -143,14 +143,14 @@ class PrunedFiles:
         plain: Any = None
         if uniform and study.smaller is not None:
             try:
-                plain = standard_model(study.smaller, study.sites, study.removed, study.batch)
+                plain = standard_model(study.smaller, study.heads, study.removed, study.batch)
             except PruningError as error:
                 typer.echo(str(error), err=True)
         if plain is None:
             save_pruned(
                 target,
                 pruned,
-                study.sites,
+                study.heads,
                 study.removed,
                 origin=summary["origin"],
                 tokenizer=loaded.tokenizer,

@@ -23,7 +23,7 @@ from haarbor.pruning._masked_network import mask_heads
 from haarbor.pruning._metrics import Metric, masked_token_loss, measure
 from haarbor.pruning._model_batches import ModelBatch, model_batches, require_disjoint
 from haarbor.pruning._network_heads import LayerHeads, NetworkHeads, network_heads
-from haarbor.pruning._prune_heads import n_parameters, prune_heads
+from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._pruned_checkpoint import load_pruned, save_pruned
 from haarbor.pruning._pruning_data import PruningData, pruning_data
 from haarbor.pruning._pruning_study import PruningStudy, pruning_study, score_names
@@ -31,6 +31,7 @@ from haarbor.pruning._recommendation import Recommendation, recommendation
 from haarbor.pruning._scores import Score, pruning_scores, register_score
 from haarbor.pruning._standard_checkpoint import standard_model
 from haarbor.pruning._whole_folder import folder_place, whole_folder
+from haarbor.zoo import n_parameters
 
 __all__ = [
     "Ablation",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,12 @@ import torch
 
 from haarbor.array_types import BoolArray, FloatArray, frozen
 from haarbor.errors import SettingError
+from haarbor.on_progress import OnProgress
 from haarbor.pruning._head_gates import Replacement, checked_replacement, removed_heads
 from haarbor.pruning._layer_moments import layer_moments
 from haarbor.pruning._metrics import Measure, Measurement, Metric, measure, metric_named
 from haarbor.pruning._model_batches import ModelBatch, model_batches, require_disjoint, require_network
-from haarbor.pruning._network_heads import Heads, NetworkHeads, network_heads
+from haarbor.pruning._network_heads import HeadChoice, NetworkHeads, network_heads
 
 __all__ = ["Ablation", "HeadDamage", "ablate", "head_damage", "spearman_brown"]
 
@@ -89,13 +90,13 @@ class HeadDamage:
 
 def ablate(
     model: torch.nn.Module,
-    heads: Heads,
+    removed: HeadChoice,
     *,
     batches: Any,
     metric: str | Metric | Measure = "loss",
     replacement: Replacement = "zero",
     calibration: Any = None,
-    sites: NetworkHeads | None = None,
+    heads: NetworkHeads | None = None,
 ) -> Ablation:
     """A metric of a model with some heads switched off, and with all of them.
 
@@ -107,7 +108,7 @@ def ablate(
     model : torch.nn.Module
         In eval mode: a Hugging Face model, a network of the zoo, or any model built on
         ``nn.MultiheadAttention`` or ``scaled_dot_product_attention``.
-    heads : pairs (layer, head), numbers of heads, or bool array
+    removed : pairs (layer, head), numbers of heads, or bool array
         Both counted from 0, layers in the order in which they run.
     batches : iterable
         What is measured on: samples, dictionaries of inputs (with "labels" for a classification) or
@@ -118,7 +119,7 @@ def ablate(
         What stands in place of a removed head: nothing, or its mean over the calibration tokens.
     calibration : iterable, optional
         Batches for the means; must not overlap with `batches`.
-    sites : NetworkHeads, optional
+    heads : NetworkHeads, optional
         Where the heads are, if that is known already.
 
     Returns
@@ -134,12 +135,12 @@ def ablate(
     DataError
         If calibration and evaluation overlap, or a batch has nothing to measure.
     """
-    harness = _Harness(model, batches, metric, replacement, calibration, sites)
-    removed = harness.sites.mask(heads)
+    harness = _Harness(model, batches, metric, replacement, calibration, heads)
+    mask = harness.heads.mask(removed)
     return Ablation(
-        removed=frozen(removed),
+        removed=frozen(mask),
         baseline=harness.measured(None),
-        measurement=harness.measured(removed),
+        measurement=harness.measured(mask),
         metric=harness.metric.name,
         higher_is_better=harness.metric.higher_is_better,
         replacement=replacement,
@@ -153,16 +154,17 @@ def head_damage(
     metric: str | Metric | Measure = "loss",
     replacement: Replacement = "zero",
     calibration: Any = None,
-    sites: NetworkHeads | None = None,
-    on_progress: Callable[[int, int | None], None] | None = None,
+    heads: NetworkHeads | None = None,
+    on_progress: OnProgress | None = None,
 ) -> HeadDamage:
     """Damage of the removal of every head alone, with its split-half reliability.
 
     Parameters
     ----------
-    model, batches, metric, replacement, calibration, sites
+    model, batches, metric, replacement, calibration, heads
         As for :func:`haarbor.ablate`; at least two batches, for the two halves.
-    on_progress : function of (heads done, heads in all), optional
+    on_progress : function of (step, done, total), optional
+        Told after every head, with the step "removing heads".
 
     Returns
     -------
@@ -173,23 +175,23 @@ def head_damage(
     One forward over all batches for every head. The reliability is :math:`2r/(1+r)` of the
     correlation :math:`r` between the damages on the even and on the odd batches.
     """
-    harness = _Harness(model, batches, metric, replacement, calibration, sites)
+    harness = _Harness(model, batches, metric, replacement, calibration, heads)
     if len(harness.batches) < 2:
         raise SettingError(
             "the reliability of the damage needs at least two batches; found one. Cut it into several."
         )
     sign = -1.0 if harness.metric.higher_is_better else 1.0
     baseline = harness.measured(None)
-    n_heads = harness.sites.n_heads
+    n_heads = harness.heads.n_heads
     damage = np.empty(n_heads)
     halves = np.empty((2, n_heads))
     parts = (slice(0, None, 2), slice(1, None, 2))
     for head in range(n_heads):
-        found = harness.measured(harness.sites.mask([head]))
+        found = harness.measured(harness.heads.mask([head]))
         damage[head] = sign * (found.value - baseline.value)
         halves[:, head] = [sign * (found.over(part) - baseline.over(part)) for part in parts]
         if on_progress is not None:
-            on_progress(head + 1, n_heads)
+            on_progress("removing heads", head + 1, n_heads)
     return HeadDamage(
         damage=frozen(damage),
         halves=frozen(halves),
@@ -240,20 +242,20 @@ class _Harness:
         metric: str | Metric | Measure,
         replacement: str,
         calibration: Any,
-        sites: NetworkHeads | None,
+        heads: NetworkHeads | None,
     ) -> None:
         checked_replacement(replacement)
         require_network(model)
         self.model = model
         self.batches: tuple[ModelBatch, ...] = model_batches(batches)
         self.metric = metric_named(metric)
-        self.sites = network_heads(model, self.batches[0]) if sites is None else sites
+        self.heads = network_heads(model, self.batches[0]) if heads is None else heads
         self.means: Sequence[FloatArray] | None = None
         if calibration is not None:
             fitted = model_batches(calibration)
             require_disjoint(fitted, self.batches)
             if replacement == "mean":
-                self.means = [layer.mean for layer in layer_moments(model, self.sites, fitted)]
+                self.means = [layer.mean for layer in layer_moments(model, self.heads, fitted)]
         elif replacement == "mean":
             raise SettingError(
                 "replacement='mean' needs calibration batches for the means; found none."
@@ -263,5 +265,5 @@ class _Harness:
     def measured(self, removed: BoolArray | None) -> Measurement:
         if removed is None:
             return measure(self.model, self.batches, self.metric)
-        with removed_heads(self.model, self.sites, removed, means=self.means):
+        with removed_heads(self.model, self.heads, removed, means=self.means):
             return measure(self.model, self.batches, self.metric)

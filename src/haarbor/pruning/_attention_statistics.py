@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from haarbor.array_types import BoolArray, FloatArray, frozen
 from haarbor.pruning._network_heads import NetworkHeads
 from haarbor.questionnaire import organize
 from haarbor.trees import PartitionTree, halved_tree, random_tree_like
-from haarbor.wavelets import HeadEntropy, haar_transform, head_entropy
+from haarbor.wavelets import haar_transform, head_entropy
 
 __all__ = ["AttentionStatistics", "AttentionSums"]
 
@@ -52,13 +52,13 @@ class AttentionSums:
 
     Parameters
     ----------
-    sites : NetworkHeads
+    heads : NetworkHeads
     seed : int
         Of the random trees.
     """
 
-    def __init__(self, sites: NetworkHeads, *, seed: int = 0) -> None:
-        self._sites = sites
+    def __init__(self, heads: NetworkHeads, *, seed: int = 0) -> None:
+        self._heads = heads
         self._rng = np.random.default_rng(seed)
         self._sums: dict[str, FloatArray] = {}
         self._n_samples = 0
@@ -93,8 +93,8 @@ class AttentionSums:
             "mean_removed_entropy": own.mean_removed,
             "all_scales": own.all_scales,
             "fine_scales": own.all_scales - own.raw,
-            "random_tree_entropy": _entropy(tensor, random).raw,
-            "no_tree_entropy": _entropy(tensor, plain).raw,
+            "random_tree_entropy": head_entropy(tensor, random).raw,
+            "no_tree_entropy": head_entropy(tensor, plain).raw,
             "attention_entropy": _shannon(tensor),
             "output_haar_norm": self._output_norms(outputs, trees["query"], grams),
             # The affinity is exp(-distance / median).
@@ -108,10 +108,10 @@ class AttentionSums:
         self, outputs: Sequence[FloatArray], tree: PartitionTree, grams: Sequence[FloatArray]
     ) -> FloatArray:
         norms = []
-        for site, x, gram in zip(self._sites.layers, outputs, grams, strict=True):
+        for layer, x, gram in zip(self._heads.layers, outputs, grams, strict=True):
             coefficients = haar_transform(x, {"query": tree}, ("query", "channel"))
-            for head in range(site.n_heads):
-                part = site.channels(head)
+            for head in range(layer.n_heads):
+                part = layer.channels(head)
                 own = gram[part, part].astype(coefficients.dtype)
                 squares = ((coefficients[:, part] @ own) * coefficients[:, part]).sum(axis=1)
                 norms.append(float(np.sqrt(np.maximum(squares, 0.0)).sum()))
@@ -121,10 +121,6 @@ class AttentionSums:
         """Means over the samples added."""
         means = {name: frozen(total / self._n_samples) for name, total in self._sums.items()}
         return AttentionStatistics(**means, n_samples=self._n_samples)
-
-
-def _entropy(tensor: FloatArray, trees: Mapping[str, PartitionTree]) -> HeadEntropy:
-    return head_entropy(tensor, trees)
 
 
 def _shannon(tensor: FloatArray) -> FloatArray:

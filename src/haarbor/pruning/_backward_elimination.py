@@ -37,15 +37,15 @@ class Elimination:
 class _Layer:
     """Backward elimination within one layer, in closed form."""
 
-    def __init__(self, covariance: FloatArray, weight: FloatArray, site: LayerHeads, ridge: float) -> None:
-        self.site = site
+    def __init__(self, covariance: FloatArray, weight: FloatArray, layer: LayerHeads, ridge: float) -> None:
+        self.layer = layer
         width = covariance.shape[0]
         strength = max(ridge * float(np.trace(covariance)) / width, np.finfo(np.float64).tiny)
         self.inverse = np.linalg.inv(covariance + strength * np.eye(width))
         self.weight = weight.copy()
-        self.kept = list(range(site.n_heads))
+        self.kept = list(range(layer.n_heads))
         self.costs: dict[int, float] = {}
-        self.units = np.ones(site.n_heads)
+        self.units = np.ones(layer.n_heads)
         """What the costs of each head are divided by, to be compared."""
         self._price()
 
@@ -53,7 +53,7 @@ class _Layer:
         """What each head's removal would leave over after the others are refitted."""
         self.costs = {}
         for head in self.kept:
-            part = self.site.channels(head)
+            part = self.layer.channels(head)
             lost = self.weight[:, part]
             solved = np.linalg.solve(self.inverse[part, part], lost.T)
             self.costs[head] = max(float(np.sum(lost.T * solved)), 0.0)
@@ -62,7 +62,7 @@ class _Layer:
         return min((cost / float(self.units[head]), head) for head, cost in self.costs.items())
 
     def remove(self, head: int) -> None:
-        part = self.site.channels(head)
+        part = self.layer.channels(head)
         spread = np.linalg.solve(self.inverse[part, part], self.inverse[part, :])
         self.weight -= self.weight[:, part] @ spread
         self.inverse -= self.inverse[:, part] @ spread
@@ -72,7 +72,7 @@ class _Layer:
 
 def backward_elimination(
     moments: Sequence[LayerMoments],
-    sites: NetworkHeads,
+    heads: NetworkHeads,
     *,
     relative: bool = True,
     responses: FloatArray | None = None,
@@ -87,7 +87,7 @@ def backward_elimination(
     Parameters
     ----------
     moments : sequence of LayerMoments
-    sites : NetworkHeads
+    heads : NetworkHeads
     relative : bool, default True
         Whether errors count relative to the residual stream at their token, which makes layers
         comparable, or as they are, relative to the stream's mean energy.
@@ -113,24 +113,24 @@ def backward_elimination(
     """
     require_ridge(ridge)
     if responses is not None and (
-        responses.shape != (sites.n_heads,) or not (np.isfinite(responses) & (responses >= 0)).all()
+        responses.shape != (heads.n_heads,) or not (np.isfinite(responses) & (responses >= 0)).all()
     ):
         raise DataError(
-            f"responses must be one finite number a head, not negative, shape ({sites.n_heads},); found "
+            f"responses must be one finite number per head, not negative, shape ({heads.n_heads},); found "
             f"shape {responses.shape}."
             " Pass what head_responses gave."
         )
     require_residual(moments)
-    starts = np.concatenate([[0], np.cumsum([site.n_heads for site in sites.layers])])
+    starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
     layers = []
-    for layer, site, start in zip(moments, sites.layers, starts[:-1], strict=True):
-        covariance = layer.relative_covariance if relative else layer.covariance
-        candidates = _Layer(covariance, layer.weight, site, ridge)
+    for moment, layer, start in zip(moments, heads.layers, starts[:-1], strict=True):
+        covariance = moment.relative_covariance if relative else moment.covariance
+        candidates = _Layer(covariance, moment.weight, layer, ridge)
         if responses is None:
-            candidates.units[:] = 1.0 if relative else layer.stream_energy
+            candidates.units[:] = 1.0 if relative else moment.residual_energy
         else:
-            measured = responses[start : start + site.n_heads]
-            first = np.array([candidates.costs[head] for head in range(site.n_heads)])
+            measured = responses[start : start + layer.n_heads]
+            first = np.array([candidates.costs[head] for head in range(layer.n_heads)])
             with np.errstate(divide="ignore", invalid="ignore"):
                 candidates.units[:] = first / measured
             # A head that leaves nothing over costs nothing in any unit.

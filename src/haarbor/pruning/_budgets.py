@@ -24,7 +24,7 @@ _SHOWN = 8
 
 
 def removal(
-    scores: npt.ArrayLike, sites: NetworkHeads, share: float, *, within: Budget = "network"
+    scores: npt.ArrayLike, heads: NetworkHeads, share: float, *, within: Budget = "network"
 ) -> BoolArray:
     """Heads that go: those of lowest score, as many as the share says.
 
@@ -32,7 +32,7 @@ def removal(
     ----------
     scores : array_like, shape (n_heads,)
         Lower goes first; the first of equals goes first.
-    sites : NetworkHeads
+    heads : NetworkHeads
     share : float
         Of the heads, between 0 and 1; :func:`removal_count` says how many these are.
     within : {"network", "layer", "uniform"}, default "network"
@@ -55,21 +55,21 @@ def removal(
     Examples
     --------
     >>> from haarbor.pruning import LayerHeads
-    >>> site = LayerHeads(projection="o", attention="a", call=0, n_heads=2, head_width=4, head_group=1,
+    >>> layer = LayerHeads(projection="o", attention="a", call=0, n_heads=2, head_width=4, head_group=1,
     ...                 block=None)
-    >>> removal([0.1, 0.2, 0.8, 0.9], NetworkHeads((site, site)), 0.5).tolist()  # one head a layer stays
+    >>> removal([0.1, 0.2, 0.8, 0.9], NetworkHeads((layer, layer)), 0.5).tolist()  # one head per layer stays
     [True, False, True, False]
     """
-    n_removed = removal_count(sites, share, within=within)
-    return removal_of_count(scores, sites, n_removed, within=within)
+    n_removed = removal_count(heads, share, within=within)
+    return removal_of_count(scores, heads, n_removed, within=within)
 
 
-def removal_count(sites: NetworkHeads, share: float, *, within: Budget = "network") -> int:
+def removal_count(heads: NetworkHeads, share: float, *, within: Budget = "network") -> int:
     """How many heads go for a share: the nearest number that the network's structure allows.
 
     Parameters
     ----------
-    sites : NetworkHeads
+    heads : NetworkHeads
     share : float
         Of the heads, between 0 and 1.
     within : {"network", "layer", "uniform"}, default "network"
@@ -91,31 +91,31 @@ def removal_count(sites: NetworkHeads, share: float, *, within: Budget = "networ
     Groups of two heads that share keys and values lose one each, or none:
 
     >>> from haarbor.pruning import LayerHeads
-    >>> site = LayerHeads(projection="o", attention="a", call=0, n_heads=8, head_width=4, head_group=2,
+    >>> layer = LayerHeads(projection="o", attention="a", call=0, n_heads=8, head_width=4, head_group=2,
     ...                 block=None)
-    >>> sites = NetworkHeads((site,) * 5)
-    >>> removal_count(sites, 0.3), removal_count(sites, 0.3, within="uniform")
+    >>> heads = NetworkHeads((layer,) * 5)
+    >>> removal_count(heads, 0.3), removal_count(heads, 0.3, within="uniform")
     (12, 20)
     """
     wanted = _checked_share(share)
     _require_budget(within)
     if wanted == 0:
         return 0
-    count = _nearest_count(sites, wanted, within)
+    count = _nearest_count(heads, wanted, within)
     if count == 0:
         raise SettingError(
-            f"at least one head must go; {100 * wanted:g} % of {sites.n_heads} heads"
-            f"{_WITHIN[within]} is none. {_advice(sites, within)}"
+            f"at least one head must go; {100 * wanted:g} % of {heads.n_heads} heads"
+            f"{_WITHIN[within]} is none. {_advice(heads, within)}"
         )
     return count
 
 
-def possible_counts(sites: NetworkHeads, *, within: Budget = "network") -> IntArray:
+def possible_counts(heads: NetworkHeads, *, within: Budget = "network") -> IntArray:
     """Numbers of heads that can go.
 
     Parameters
     ----------
-    sites : NetworkHeads
+    heads : NetworkHeads
     within : {"network", "layer", "uniform"}, default "network"
         As for :func:`removal`.
 
@@ -126,12 +126,12 @@ def possible_counts(sites: NetworkHeads, *, within: Budget = "network") -> IntAr
     """
     _require_budget(within)
     if within != "uniform":
-        return np.arange(1, sites.n_heads - len(sites) + 1)
-    return np.array(sorted(_uniform_steps(sites)), dtype=np.int64)
+        return np.arange(1, heads.n_heads - len(heads) + 1)
+    return np.array(sorted(_uniform_steps(heads)), dtype=np.int64)
 
 
 def reachable_shares(
-    sites: NetworkHeads, shares: Iterable[float], *, within: Budget = "network"
+    heads: NetworkHeads, shares: Iterable[float], *, within: Budget = "network"
 ) -> list[float]:
     """Those shares at which at least one head goes.
 
@@ -141,18 +141,18 @@ def reachable_shares(
         If a share is not between 0 and 1, or `within` is not offered.
     """
     _require_budget(within)
-    return [share for share in map(_checked_share, shares) if _nearest_count(sites, share, within)]
+    return [share for share in map(_checked_share, shares) if _nearest_count(heads, share, within)]
 
 
 def removal_of_count(
-    scores: npt.ArrayLike, sites: NetworkHeads, n_removed: int, *, within: Budget = "network"
+    scores: npt.ArrayLike, heads: NetworkHeads, n_removed: int, *, within: Budget = "network"
 ) -> BoolArray:
     """Heads that go: so many of them, of lowest score.
 
     Parameters
     ----------
     scores : array_like, shape (n_heads,)
-    sites : NetworkHeads
+    heads : NetworkHeads
     n_removed : int
     within : {"network", "layer", "uniform"}, default "network"
         As for :func:`removal`. Where "layer" cannot take the same number of every layer, those layers
@@ -169,21 +169,21 @@ def removal_of_count(
     ShapeError, DataError
         If there is not one finite score per head.
     """
-    values = _checked_scores(scores, sites)
+    values = _checked_scores(scores, heads)
     _require_budget(within)
-    layers = sites.layer_of_head
+    layers = heads.layer_of_head
     if n_removed == 0:
         return frozen(np.zeros(values.size, dtype=np.bool_))
-    if n_removed not in possible_counts(sites, within=within):
+    if n_removed not in possible_counts(heads, within=within):
         raise SettingError(
             f"the number of heads to remove must be one that the network allows; found {n_removed} of "
-            f"{sites.n_heads}{_WITHIN[within]}. {_advice(sites, within)}"
+            f"{heads.n_heads}{_WITHIN[within]}. {_advice(heads, within)}"
         )
     if within == "network":
         return frozen(_lowest(values, layers, n_removed))
-    groups = layers if within == "layer" else _groups(sites)
+    groups = layers if within == "layer" else _groups(heads)
     quotas = (
-        _layer_quotas(values, sites, n_removed) if within == "layer" else _uniform_steps(sites)[n_removed]
+        _layer_quotas(values, heads, n_removed) if within == "layer" else _uniform_steps(heads)[n_removed]
     )
     removed: BoolArray = np.zeros(values.size, dtype=np.bool_)
     for group, quota in zip(np.unique(groups), quotas.tolist(), strict=True):
@@ -199,17 +199,17 @@ _WITHIN: dict[str, str] = {
 }
 
 
-def _advice(sites: NetworkHeads, within: Budget) -> str:
+def _advice(heads: NetworkHeads, within: Budget) -> str:
     """Which budgets there are, in a sentence."""
-    counts = possible_counts(sites, within=within)
+    counts = possible_counts(heads, within=within)
     if not counts.size:
         kept = "group that shares keys and values" if within == "uniform" else "layer"
-        other = " Leave out 'uniform'." if within == "uniform" and sites.n_heads > len(sites) else ""
+        other = " Leave out 'uniform'." if within == "uniform" and heads.n_heads > len(heads) else ""
         return f"Every {kept} has a single head, which must stay.{other}"
     shown = counts if counts.size <= _SHOWN else counts[:: -(-counts.size // (_SHOWN - 1))]
-    shares = [f"{100 * count / sites.n_heads:.3g} % ({count})" for count in shown.tolist()]
+    shares = [f"{100 * count / heads.n_heads:.3g} % ({count})" for count in shown.tolist()]
     if int(counts[-1]) not in shown:
-        shares.append(f"... {100 * counts[-1] / sites.n_heads:.3g} % ({counts[-1]})")
+        shares.append(f"... {100 * counts[-1] / heads.n_heads:.3g} % ({counts[-1]})")
     other = ", or do without 'uniform'" if within == "uniform" else ""
     return f"Possible here: {', '.join(shares)}. Ask for one of these{other}."
 
@@ -229,21 +229,21 @@ def _require_budget(within: Any) -> None:
         )
 
 
-def _checked_scores(scores: npt.ArrayLike, sites: NetworkHeads) -> FloatArray:
+def _checked_scores(scores: npt.ArrayLike, heads: NetworkHeads) -> FloatArray:
     try:
         values: FloatArray = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
             f"scores must be numbers, one per head; found {type(scores).__name__}. Pass an array."
         ) from error
-    if values.shape != (sites.n_heads,):
+    if values.shape != (heads.n_heads,):
         raise ShapeError(
-            f"there must be one score a head, shape ({sites.n_heads},); found {values.shape}."
+            f"there must be one score per head, shape ({heads.n_heads},); found {values.shape}."
             " Pass one number for each head, counted through all layers."
         )
     if np.isnan(values).any():
         raise DataError(
-            f"scores must be numbers; that of head {sites.label(int(np.argmax(np.isnan(values))))} is not."
+            f"scores must be numbers; that of head {heads.label(int(np.argmax(np.isnan(values))))} is not."
             " Leave out scores that have no value for it."
         )
     return values
@@ -254,45 +254,45 @@ def _nearest(number: float) -> int:
     return math.ceil(number - 0.5)
 
 
-def _nearest_count(sites: NetworkHeads, share: float, within: Budget) -> int:
+def _nearest_count(heads: NetworkHeads, share: float, within: Budget) -> int:
     if within == "uniform":
-        return int(_uniform_quotas(sites, share).sum())
-    return min(_nearest(share * sites.n_heads), sites.n_heads - len(sites))
+        return int(_uniform_quotas(heads, share).sum())
+    return min(_nearest(share * heads.n_heads), heads.n_heads - len(heads))
 
 
-def _groups(sites: NetworkHeads) -> IntArray:
+def _groups(heads: NetworkHeads) -> IntArray:
     """Number of each head's group: the heads that share keys and values, or else the layer."""
-    layers = sites.layer_of_head
-    group_size = np.array([site.head_group for site in sites.layers])[layers]
+    layers = heads.layer_of_head
+    group_size = np.array([layer.head_group for layer in heads.layers])[layers]
     if not (group_size > 1).any():
         return layers
     # Layers have at most so many groups: the pairs (layer, group) get numbers of their own.
-    found: IntArray = layers * (int(sites.head_in_layer.max()) + 1) + sites.head_in_layer // group_size
+    found: IntArray = layers * (int(heads.head_in_layer.max()) + 1) + heads.head_in_layer // group_size
     return found
 
 
-def _uniform_quotas(sites: NetworkHeads, share: float) -> IntArray:
+def _uniform_quotas(heads: NetworkHeads, share: float) -> IntArray:
     """Heads that each group loses for a share; every group keeps one."""
-    _, sizes = np.unique(_groups(sites), return_counts=True)
+    _, sizes = np.unique(_groups(heads), return_counts=True)
     return np.array([min(_nearest(share * size), size - 1) for size in sizes.tolist()], dtype=np.int64)
 
 
-def _uniform_steps(sites: NetworkHeads) -> dict[int, IntArray]:
+def _uniform_steps(heads: NetworkHeads) -> dict[int, IntArray]:
     """Heads that each group loses, by how many that are in all."""
-    _, sizes = np.unique(_groups(sites), return_counts=True)
+    _, sizes = np.unique(_groups(heads), return_counts=True)
     # A group loses one head more where its share is half a head beyond the last: a step lies between these.
     borders = sorted({(number + 0.5) / size for size in set(sizes.tolist()) for number in range(size)})
     middles = [(low + high) / 2 for low, high in zip(borders, [*borders[1:], 1.0], strict=True)]
-    steps = [_uniform_quotas(sites, share) for share in middles]
+    steps = [_uniform_quotas(heads, share) for share in middles]
     return {int(quotas.sum()): quotas for quotas in steps if quotas.any()}
 
 
-def _layer_quotas(values: FloatArray, sites: NetworkHeads, n_removed: int) -> IntArray:
+def _layer_quotas(values: FloatArray, heads: NetworkHeads, n_removed: int) -> IntArray:
     """Heads that each layer loses: its share, rounded so that the numbers add up."""
-    sizes = np.array([site.n_heads for site in sites.layers])
+    sizes = np.array([layer.n_heads for layer in heads.layers])
     shares = n_removed * sizes / sizes.sum()
     quotas: IntArray = np.minimum(np.floor(shares + 1e-9).astype(np.int64), sizes - 1)
-    ordered = [np.sort(values[sites.layer_of_head == layer]) for layer in range(len(sites))]
+    ordered = [np.sort(values[heads.layer_of_head == layer]) for layer in range(len(heads))]
     while int(quotas.sum()) < n_removed:
         # Who is furthest below its share comes first; layers of one size all are, and the next score tells.
         layer = min(

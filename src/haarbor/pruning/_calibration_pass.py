@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from haarbor.array_types import BoolArray, FloatArray, frozen
-from haarbor.capturing import AttentionCall
+from haarbor.capturing import AttentionCall, recorded_calls
 from haarbor.errors import PruningError, SettingError
+from haarbor.on_progress import OnProgress
 from haarbor.printable import printable
 from haarbor.pruning._attention_statistics import AttentionStatistics, AttentionSums
 from haarbor.pruning._head_gates import gated_heads
@@ -19,7 +20,7 @@ from haarbor.pruning._head_responses import HeadResponses, head_responses
 from haarbor.pruning._layer_moments import LayerMoments, MomentHooks
 from haarbor.pruning._metrics import Measure, Metric, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
-from haarbor.pruning._network_heads import NetworkHeads, attention_calls, network_heads
+from haarbor.pruning._network_heads import NetworkHeads, network_heads
 from haarbor.pruning._projection_hooks import projection_hooks
 
 __all__ = ["CalibrationPass", "Part", "calibration_pass", "require_parts"]
@@ -27,16 +28,14 @@ __all__ = ["CalibrationPass", "Part", "calibration_pass", "require_parts"]
 Part = Literal["attention", "gradients", "responses"]
 """What a pass may gather beyond the moments of the heads' outputs."""
 
-Progress = Callable[[int, int | None], None]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CalibrationPass:
     """What a network did on the calibration data, as far as scores of heads need it."""
 
-    sites: NetworkHeads
+    heads: NetworkHeads
     moments: tuple[LayerMoments, ...]
-    """Of the heads' outputs, one a layer."""
+    """Of the heads' outputs, one per layer."""
     parts: dict[str, Any]
     """What else was gathered, by name; read it as `attention`, `gradients` and `responses`."""
     n_samples: int
@@ -89,7 +88,7 @@ class CalibrationPass:
 
     def __repr__(self) -> str:
         gathered = ", ".join(["moments", *sorted(self.parts)])
-        return f"CalibrationPass({self.n_samples} samples, {self.sites.n_heads} heads: {gathered})"
+        return f"CalibrationPass({self.n_samples} samples, {self.heads.n_heads} heads: {gathered})"
 
 
 def calibration_pass(
@@ -98,10 +97,9 @@ def calibration_pass(
     *,
     parts: Collection[Part] = (),
     metric: str | Metric | Measure = "loss",
-    sites: NetworkHeads | None = None,
+    heads: NetworkHeads | None = None,
     seed: int = 0,
-    on_progress: Progress | None = None,
-    on_probing: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> CalibrationPass:
     """Moments of the heads' outputs and, if asked for, their attention and their gradients.
 
@@ -114,17 +112,17 @@ def calibration_pass(
         be measured on least of all.
     parts : collection of {"attention", "gradients", "responses"}
         Moments come from one forward pass. Attention is recorded in the same pass, and organised
-        sample by sample; gradients need a backward pass as well, one a batch; responses need further
+        sample by sample; gradients need a backward pass as well, one per batch; responses need further
         forward passes of a few samples, see :func:`haarbor.pruning.head_responses`.
     metric : str, Metric or function, default "loss"
         Whose gradient is taken (for the accuracy that of the classification loss), and which knows
         what of a batch the model is shown.
-    sites : NetworkHeads, optional
+    heads : NetworkHeads, optional
     seed : int, default 0
         Of the random trees that serve as control.
-    on_progress : function of (samples done, samples in all), optional
-    on_probing : function of (samples done, samples in all), optional
-        The same for the responses, which come after all else.
+    on_progress : function of (step, done, total), optional
+        Told after every batch of the pass, with the step "scoring", and after every sample that is probed
+        for the responses, which come last, with the step "probing"; both count samples.
 
     Returns
     -------
@@ -140,26 +138,26 @@ def calibration_pass(
     chosen = metric_named(metric)
     given = model_batches(calibration)
     batches = [chosen.shown(batch) for batch in given]
-    found = network_heads(model, batches[0]) if sites is None else sites
+    known = network_heads(model, batches[0]) if heads is None else heads
     n_samples = sum(map(len, batches))
-    hooks = MomentHooks(model, found)
-    attention = AttentionSums(found, seed=seed)
+    hooks = MomentHooks(model, known)
+    attention = AttentionSums(known, seed=seed)
     grams = [weight.T @ weight for weight in hooks.weights()] if "attention" in parts else []
     gradients: list[FloatArray] = []
     done = 0
     for batch, whole in zip(batches, given, strict=True):
         if "attention" in parts:
             for row in batch.rows():
-                attention.add(*_recorded(model, found, hooks, row), grams)
+                attention.add(*_recorded(model, known, hooks, row), grams)
         else:
             with hooks.watching(), torch.no_grad():
                 hooks.valid = batch.valid
                 forward(model, batch)
         if "gradients" in parts:
-            gradients.append(_gate_gradient(model, found, whole, chosen))
+            gradients.append(_gate_gradient(model, known, whole, chosen))
         done += len(batch)
         if on_progress is not None:
-            on_progress(done, n_samples)
+            on_progress("scoring", done, n_samples)
     gathered: dict[str, Any] = {}
     if "attention" in parts:
         gathered["attention"] = attention.statistics()
@@ -167,8 +165,8 @@ def calibration_pass(
         gathered["gradients"] = frozen(np.stack(gradients))
     moments = hooks.moments()
     if "responses" in parts:
-        gathered["responses"] = head_responses(model, found, moments, batches, on_progress=on_probing)
-    return CalibrationPass(sites=found, moments=moments, parts=gathered, n_samples=n_samples)
+        gathered["responses"] = head_responses(model, known, moments, batches, on_progress=on_progress)
+    return CalibrationPass(heads=known, moments=moments, parts=gathered, n_samples=n_samples)
 
 
 def require_parts(parts: Any) -> None:
@@ -186,7 +184,7 @@ def require_parts(parts: Any) -> None:
 
 
 def _recorded(
-    model: torch.nn.Module, sites: NetworkHeads, hooks: MomentHooks, row: ModelBatch
+    model: torch.nn.Module, heads: NetworkHeads, hooks: MomentHooks, row: ModelBatch
 ) -> tuple[FloatArray, list[FloatArray], BoolArray]:
     """Attention (query, key, head) and the inputs of the projections of one sample, without its padding."""
     layers: list[FloatArray] = []
@@ -208,14 +206,14 @@ def _recorded(
 
     with (
         hooks.watching(),
-        projection_hooks(model, sites, change_input=keep),
-        attention_calls(model, on_call),
+        projection_hooks(model, heads, change_input=keep),
+        recorded_calls(model, on_call),
         torch.no_grad(),
     ):
         hooks.valid = row.valid
         forward(model, row)
     shapes = {layer.shape[1:] for layer in layers}
-    if len(shapes) != 1 or len(layers) != len(sites):
+    if len(shapes) != 1 or len(layers) != len(heads):
         raise PruningError(
             "the heads of all layers must attend over the same queries and keys to be organised together; "
             f"found {len(shapes)} different shapes. Use scores that need no trees."
@@ -231,16 +229,16 @@ def _recorded(
 
 
 def _gate_gradient(
-    model: torch.nn.Module, sites: NetworkHeads, batch: ModelBatch, metric: Metric
+    model: torch.nn.Module, heads: NetworkHeads, batch: ModelBatch, metric: Metric
 ) -> FloatArray:
     """Derivative of the metric by a factor in front of each head, at 1."""
     weight = next(model.parameters())
-    gates = [torch.ones(site.n_heads, device=weight.device, requires_grad=True) for site in sites.layers]
+    gates = [torch.ones(layer.n_heads, device=weight.device, requires_grad=True) for layer in heads.layers]
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     for parameter in trained:
         parameter.requires_grad_(False)
     try:
-        with torch.enable_grad(), gated_heads(model, sites, gates):
+        with torch.enable_grad(), gated_heads(model, heads, gates):
             total, count = metric.graded_total(model, batch)
             if not total.requires_grad:
                 raise PruningError(

@@ -22,7 +22,7 @@ from haarbor.pruning._layer_moments import (
     projection_weight,
 )
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches
-from haarbor.pruning._network_heads import Heads, LayerHeads, NetworkHeads
+from haarbor.pruning._network_heads import HeadChoice, LayerHeads, NetworkHeads
 from haarbor.pruning._projection_hooks import projection_hooks
 
 __all__ = [
@@ -58,7 +58,7 @@ class LayerFit:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Compensation:
-    """Projections that make up for removed heads, one a layer that has lost some."""
+    """Projections that make up for removed heads, one per layer that has lost some."""
 
     removed: BoolArray
     """Shape (n_heads,)."""
@@ -74,23 +74,23 @@ class Compensation:
         )
 
 
-def kept_channels(site: LayerHeads, removed: IntArray) -> IntArray:
+def kept_channels(layer: LayerHeads, removed: IntArray) -> IntArray:
     """Channels of the heads of a layer that stay, in order."""
-    stays = np.ones(site.n_heads, dtype=np.bool_)
+    stays = np.ones(layer.n_heads, dtype=np.bool_)
     stays[removed] = False
-    found: IntArray = np.flatnonzero(np.repeat(stays, site.head_width))
+    found: IntArray = np.flatnonzero(np.repeat(stays, layer.head_width))
     return found
 
 
 def fitted_projection(
-    moments: LayerMoments, site: LayerHeads, removed: IntArray, *, ridge: float = RIDGE
+    moments: LayerMoments, layer: LayerHeads, removed: IntArray, *, ridge: float = RIDGE
 ) -> LayerFit:
     r"""Projection of the heads that stay, fitted to the layer's whole output.
 
     Parameters
     ----------
     moments : LayerMoments
-    site : LayerHeads
+    layer : LayerHeads
     removed : ndarray of int
         Heads of the layer that go.
     ridge : float, default 0.1
@@ -112,8 +112,8 @@ def fitted_projection(
     """
     require_ridge(ridge)
     weight, covariance = moments.weight, moments.covariance
-    kept = kept_channels(site, removed)
-    gone: IntArray = np.setdiff1d(np.arange(site.width), kept)
+    kept = kept_channels(layer, removed)
+    gone: IntArray = np.setdiff1d(np.arange(layer.width), kept)
     lost = weight[:, gone]
     inner = covariance[np.ix_(gone, gone)]
     mean_error = float(np.sum((lost @ inner) * lost))
@@ -129,8 +129,8 @@ def fitted_projection(
 
 def compensate(
     model: torch.nn.Module,
-    sites: NetworkHeads,
-    heads: Heads,
+    heads: NetworkHeads,
+    removed: HeadChoice,
     calibration: Any,
     *,
     method: Method = "parallel",
@@ -142,9 +142,8 @@ def compensate(
     Parameters
     ----------
     model : torch.nn.Module
-    sites : NetworkHeads
-    heads : pairs (layer, head), numbers of heads, or bool array
-        Those removed.
+    heads : NetworkHeads
+    removed : pairs (layer, head), numbers of heads, or bool array
     calibration : iterable
         Batches to fit on.
     method : {"parallel", "sequential"}, default "parallel"
@@ -172,37 +171,37 @@ def compensate(
     the pruned network side by side in one batch that holds every calibration sample twice: each
     projection is fitted when its inputs of both arrive, and hands on its new output.
     """
-    removed = sites.mask(heads)
-    gone = sites.by_layer(removed)
+    mask = heads.mask(removed)
+    gone = heads.by_layer(mask)
     require_ridge(ridge)
     fits: tuple[LayerFit | None, ...]
     if method == "parallel":
-        known = moments or layer_moments(model, sites, model_batches(calibration))
+        known = moments or layer_moments(model, heads, model_batches(calibration))
         fits = tuple(
-            fitted_projection(layer, site, heads_gone, ridge=ridge) if heads_gone.size else None
-            for layer, site, heads_gone in zip(known, sites.layers, gone, strict=True)
+            fitted_projection(moment, layer, heads_gone, ridge=ridge) if heads_gone.size else None
+            for moment, layer, heads_gone in zip(known, heads.layers, gone, strict=True)
         )
     elif method == "sequential":
-        fits = _sequential_fits(model, sites, gone, _joined(model_batches(calibration)), ridge)
+        fits = _sequential_fits(model, heads, gone, _joined(model_batches(calibration)), ridge)
     else:
         raise SettingError(f"method must be 'parallel' or 'sequential'; found {method!r}. Pass one of them.")
-    return Compensation(removed=frozen(removed), fits=fits, method=method, ridge=float(ridge))
+    return Compensation(removed=frozen(mask), fits=fits, method=method, ridge=float(ridge))
 
 
 @contextmanager
-def compensated(model: torch.nn.Module, sites: NetworkHeads, compensation: Compensation) -> Iterator[None]:
+def compensated(model: torch.nn.Module, heads: NetworkHeads, compensation: Compensation) -> Iterator[None]:
     """The model without the heads that were removed, and with what makes up for them, while the block runs.
 
     Parameters
     ----------
     model : torch.nn.Module
-    sites : NetworkHeads
+    heads : NetworkHeads
     compensation : Compensation
         From :func:`compensate`, for the same model.
     """
-    if len(compensation.fits) != len(sites):
+    if len(compensation.fits) != len(heads):
         raise ShapeError(
-            f"the compensation must have one entry a layer, {len(sites)}; found {len(compensation.fits)}."
+            f"the compensation must have one entry per layer, {len(heads)}; found {len(compensation.fits)}."
             " Pass the compensation of this network."
         )
 
@@ -218,8 +217,8 @@ def compensated(model: torch.nn.Module, sites: NetworkHeads, compensation: Compe
         return torch.nn.functional.linear(x, *moved[number])
 
     with (
-        removed_heads(model, sites, compensation.removed),
-        projection_hooks(model, sites, change_output=refit),
+        removed_heads(model, heads, compensation.removed),
+        projection_hooks(model, heads, change_output=refit),
     ):
         yield
 
@@ -229,10 +228,10 @@ class _AllLayersFitted(Exception):
 
 
 def _sequential_fits(
-    model: torch.nn.Module, sites: NetworkHeads, gone: list[IntArray], batch: ModelBatch, ridge: float
+    model: torch.nn.Module, heads: NetworkHeads, gone: list[IntArray], batch: ModelBatch, ridge: float
 ) -> tuple[LayerFit | None, ...]:
-    fits: list[LayerFit | None] = [None] * len(sites)
-    touched = [number for number, heads in enumerate(gone) if heads.size]
+    fits: list[LayerFit | None] = [None] * len(heads)
+    touched = [number for number, own in enumerate(gone) if own.size]
     if not touched:
         return tuple(fits)
     modules = dict(model.named_modules())
@@ -245,26 +244,26 @@ def _sequential_fits(
     def fit(number: int, x: torch.Tensor, output: torch.Tensor) -> torch.Tensor | None:
         if number not in touched:
             return None
-        site = sites.layers[number]
+        layer = heads.layers[number]
         whole, pruned = x[:n_samples], x[n_samples:]
         chosen = None
         if valid is not None and valid.shape == whole.shape[:-1]:
             chosen = valid.reshape(-1).to(x.device)
-        found = _layer_fit(modules[site.projection], site, gone[number], whole, pruned, chosen, ridge)
+        found = _layer_fit(modules[layer.projection], layer, gone[number], whole, pruned, chosen, ridge)
         fits[number] = found
         if number == touched[-1]:
             raise _AllLayersFitted
         weight, bias = torch.as_tensor(found.weight.copy()).to(x), torch.as_tensor(found.bias.copy()).to(x)
         return torch.cat([output[:n_samples], torch.nn.functional.linear(pruned, weight, bias)])
 
-    with projection_hooks(model, sites, change_output=fit), torch.no_grad(), suppress(_AllLayersFitted):
+    with projection_hooks(model, heads, change_output=fit), torch.no_grad(), suppress(_AllLayersFitted):
         forward(model, twice)
     return tuple(fits)
 
 
 def _layer_fit(
     projection: torch.nn.Module,
-    site: LayerHeads,
+    layer: LayerHeads,
     removed: IntArray,
     whole: torch.Tensor,
     pruned: torch.Tensor,
@@ -273,11 +272,11 @@ def _layer_fit(
 ) -> LayerFit:
     """Least squares from what the pruned network hands over to what the whole one's layer gives."""
     weight, bias = projection_weight(projection), projection_bias(projection)
-    kept = kept_channels(site, removed)
+    kept = kept_channels(layer, removed)
     index = torch.as_tensor(kept, device=whole.device)
     matrix = torch.as_tensor(weight.copy(), device=whole.device)
-    x = whole.reshape(-1, site.width).double()
-    y = pruned.reshape(-1, site.width).double()
+    x = whole.reshape(-1, layer.width).double()
+    y = pruned.reshape(-1, layer.width).double()
     if chosen is not None:
         x, y = x[chosen], y[chosen]
     n_tokens = x.shape[0]

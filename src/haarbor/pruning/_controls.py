@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from haarbor.array_types import FloatArray
+from haarbor.on_progress import OnProgress
 from haarbor.pruning._budgets import Budget, removal_count, removal_of_count
 from haarbor.pruning._calibration_pass import CalibrationPass, Part, calibration_pass
 from haarbor.pruning._damage_curves import RANDOM, measured_without
@@ -37,8 +38,8 @@ class ScoreControls:
 
 def score_controls(
     model: torch.nn.Module,
-    found: CalibrationPass,
-    calibration: Sequence[ModelBatch],
+    calibration: CalibrationPass,
+    batches: Sequence[ModelBatch],
     evaluation: Sequence[ModelBatch],
     scores: Collection[str],
     *,
@@ -46,17 +47,19 @@ def score_controls(
     metric: Metric,
     within: Budget = "network",
     replacement: str = "refit",
-    on_progress: Callable[[int, int | None], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> tuple[ScoreControls, ...]:
     """Controls of some scores at one share of heads.
 
     Parameters
     ----------
     model : torch.nn.Module
-    found : CalibrationPass
+    calibration : CalibrationPass
         Of all the calibration data.
-    calibration, evaluation : sequence of ModelBatch
-        At least two batches of calibration.
+    batches : sequence of ModelBatch
+        The calibration data themselves, at least two batches.
+    evaluation : sequence of ModelBatch
+        The data to measure on.
     scores : collection of str
         "random" is left out: it is a control itself.
     share : float
@@ -66,7 +69,8 @@ def score_controls(
     within : {"network", "layer", "uniform"}, default "network"
         Where the heads are chosen when only half of the calibration data is used.
     replacement : {"refit", "zero", "mean"}, default "refit"
-    on_progress : function of (steps done, steps in all), optional
+    on_progress : function of (step, done, total), optional
+        Told after every score, with the step "controls".
 
     Returns
     -------
@@ -79,18 +83,18 @@ def score_controls(
     """
     names = [name for name in checked_names(scores) if name != RANDOM]
     parts = needed_parts(scores_named(names))
-    halves = [_half(model, found, calibration, begin, parts, metric) for begin in (0, 1)]
+    halves = [_half(model, calibration, batches[begin::2], begin, parts, metric) for begin in (0, 1)]
     baseline = measure(model, evaluation, metric).value
     sign = -1.0 if metric.higher_is_better else 1.0
 
-    n_removed = removal_count(found.sites, share, within=within)
+    n_removed = removal_count(calibration.heads, share, within=within)
 
     def damage(values: FloatArray, calibrated: CalibrationPass, where: Budget) -> float:
-        removed = removal_of_count(values, found.sites, n_removed, within=where)
+        removed = removal_of_count(values, calibration.heads, n_removed, within=where)
         result = measured_without(model, removed, calibrated, evaluation, metric, replacement)
         return sign * (result.value - baseline)
 
-    whole = pruning_scores(found, names)
+    whole = pruning_scores(calibration, names)
     by_half = [pruning_scores(half, names) for half in halves]
     controls = []
     for done, name in enumerate(names):
@@ -98,7 +102,7 @@ def score_controls(
             ScoreControls(
                 name=name,
                 n_removed=n_removed,
-                within_layer=damage(whole[name], found, "layer"),
+                within_layer=damage(whole[name], calibration, "layer"),
                 half_calibrations=(
                     damage(by_half[0][name], halves[0], within),
                     damage(by_half[1][name], halves[1], within),
@@ -107,26 +111,26 @@ def score_controls(
             )
         )
         if on_progress is not None:
-            on_progress(done + 1, len(names))
+            on_progress("controls", done + 1, len(names))
     return tuple(controls)
 
 
 def _half(
     model: torch.nn.Module,
-    found: CalibrationPass,
-    calibration: Sequence[ModelBatch],
+    calibration: CalibrationPass,
+    batches: Sequence[ModelBatch],
     begin: int,
     parts: frozenset[Part],
     metric: Metric,
 ) -> CalibrationPass:
     """What every other batch of the calibration data says by itself."""
     half = calibration_pass(
-        model, calibration[begin::2], parts=parts - {"responses"}, metric=metric, sites=found.sites
+        model, batches, parts=parts - {"responses"}, metric=metric, heads=calibration.heads
     )
     if "responses" not in parts:
         return half
     # The samples were probed one by one already; to do it again would take as long again.
-    return replace(half, parts={**half.parts, "responses": found.responses.over(slice(begin, None, 2))})
+    return replace(half, parts={**half.parts, "responses": calibration.responses.over(slice(begin, None, 2))})
 
 
 def _spearman(first: FloatArray, second: FloatArray) -> float:

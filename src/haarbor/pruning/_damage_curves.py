@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 
 from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.errors import SettingError
+from haarbor.on_progress import OnProgress
 from haarbor.pruning._ablation import spearman_brown
 from haarbor.pruning._budgets import Budget, removal_count, removal_of_count
 from haarbor.pruning._calibration_pass import CalibrationPass
@@ -33,7 +34,7 @@ class ScoreCurve:
 
     name: str
     damage: FloatArray
-    """Shape (n_runs, n_shares, n_batches): one run, or one a seed for chance."""
+    """Shape (n_runs, n_shares, n_batches): one run, or one per seed for chance."""
     removed: BoolArray
     """Heads that went, shape (n_runs, n_shares, n_heads)."""
 
@@ -140,7 +141,7 @@ class DamageCurves:
 def measured_without(
     model: torch.nn.Module,
     removed: BoolArray,
-    found: CalibrationPass,
+    calibration: CalibrationPass,
     batches: Sequence[ModelBatch],
     metric: Metric,
     replacement: Replacement | str,
@@ -151,7 +152,7 @@ def measured_without(
     ----------
     model : torch.nn.Module
     removed : ndarray of bool, shape (n_heads,)
-    found : CalibrationPass
+    calibration : CalibrationPass
         For the means, or for the refit.
     batches : sequence of ModelBatch
     metric : Metric
@@ -162,17 +163,17 @@ def measured_without(
     Measurement
     """
     if replacement == "refit":
-        fits = compensate(model, found.sites, removed, None, moments=found.moments)
-        with compensated(model, found.sites, fits):
+        fits = compensate(model, calibration.heads, removed, None, moments=calibration.moments)
+        with compensated(model, calibration.heads, fits):
             return measure(model, batches, metric)
-    means = found.means if checked_replacement(replacement) == "mean" else None
-    with removed_heads(model, found.sites, removed, means=means):
+    means = calibration.means if checked_replacement(replacement) == "mean" else None
+    with removed_heads(model, calibration.heads, removed, means=means):
         return measure(model, batches, metric)
 
 
 def damage_curves(
     model: torch.nn.Module,
-    found: CalibrationPass,
+    calibration: CalibrationPass,
     evaluation: Any,
     scores: Collection[str],
     *,
@@ -181,14 +182,14 @@ def damage_curves(
     within: Budget = "network",
     replacement: str = "refit",
     n_seeds: int = 5,
-    on_progress: Callable[[int, int | None], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> DamageCurves:
     """Damage of removing more and more heads by each of several scores.
 
     Parameters
     ----------
     model : torch.nn.Module
-    found : CalibrationPass
+    calibration : CalibrationPass
         From data that `evaluation` does not hold.
     evaluation : iterable
         Batches; their spread gives the error bars.
@@ -205,7 +206,8 @@ def damage_curves(
         same for every score, so that comparisons are fair.
     n_seeds : int, default 5
         Runs of chance.
-    on_progress : function of (removals done, removals in all), optional
+    on_progress : function of (step, done, total), optional
+        Told after every removal, with the step "measuring".
 
     Returns
     -------
@@ -221,16 +223,16 @@ def damage_curves(
     if isinstance(n_seeds, bool) or not isinstance(n_seeds, int) or n_seeds < 1:
         raise SettingError(f"n_seeds must be a whole number above 0; found {n_seeds!r}. Pass 5.")
     wanted = checked_names(scores)
-    asked = _asked_by_count(found.sites, shares, within)
+    asked = _asked_by_count(calibration.heads, shares, within)
     batches = model_batches(evaluation)
     chosen = metric_named(metric)
     sign = -1.0 if chosen.higher_is_better else 1.0
     baseline = measure(model, batches, chosen)
-    named = pruning_scores(found, [name for name in wanted if name != RANDOM])
+    named = pruning_scores(calibration, [name for name in wanted if name != RANDOM])
     runs: dict[str, list[FloatArray]] = {name: [values] for name, values in named.items()}
     if RANDOM in wanted:
         runs[RANDOM] = [
-            np.random.default_rng(seed).permutation(found.sites.n_heads).astype(np.float64)
+            np.random.default_rng(seed).permutation(calibration.heads.n_heads).astype(np.float64)
             for seed in range(n_seeds)
         ]
     n_trials = len(asked) * sum(map(len, runs.values()))
@@ -239,21 +241,21 @@ def damage_curves(
     done = 0
     for name, orders in runs.items():
         damage = np.empty((len(orders), len(asked), len(batches)))
-        gone: BoolArray = np.empty((len(orders), len(asked), found.sites.n_heads), dtype=np.bool_)
+        gone: BoolArray = np.empty((len(orders), len(asked), calibration.heads.n_heads), dtype=np.bool_)
         for run, values in enumerate(orders):
             for place, n_removed in enumerate(asked):
-                removed = removal_of_count(values, found.sites, n_removed, within=within)
+                removed = removal_of_count(values, calibration.heads, n_removed, within=within)
                 key = removed.tobytes()
                 if key not in known:
-                    result = measured_without(model, removed, found, batches, chosen, replacement)
+                    result = measured_without(model, removed, calibration, batches, chosen, replacement)
                     known[key] = sign * (result.each - baseline.each)
                 damage[run, place], gone[run, place] = known[key], removed
                 done += 1
                 if on_progress is not None:
-                    on_progress(done, n_trials)
+                    on_progress("measuring", done, n_trials)
         curves[name] = ScoreCurve(name=name, damage=frozen(damage), removed=frozen(gone))
     return DamageCurves(
-        shares=frozen(np.array(list(asked), dtype=np.float64) / found.sites.n_heads),
+        shares=frozen(np.array(list(asked), dtype=np.float64) / calibration.heads.n_heads),
         curves=curves,
         baseline=baseline,
         metric=chosen.name,
@@ -264,7 +266,7 @@ def damage_curves(
     )
 
 
-def _asked_by_count(sites: NetworkHeads, shares: Any, within: Budget) -> dict[int, tuple[float, ...]]:
+def _asked_by_count(heads: NetworkHeads, shares: Any, within: Budget) -> dict[int, tuple[float, ...]]:
     """Shares by the number of heads they come to, from few to many."""
     wanted = list(shares) if isinstance(shares, Iterable) and not isinstance(shares, str) else []
     if not wanted:
@@ -273,7 +275,7 @@ def _asked_by_count(sites: NetworkHeads, shares: Any, within: Budget) -> dict[in
         )
     found: dict[int, tuple[float, ...]] = {}
     for share in wanted:
-        count = removal_count(sites, share, within=within)
+        count = removal_count(heads, share, within=within)
         if count == 0:
             raise SettingError(
                 f"at least one head must go at every share; found a share of {share!r}. Leave it out."

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from haarbor.pruning._model_batches import ModelBatch, forward
-from haarbor.pruning._prune_heads import n_parameters
+from haarbor.zoo import n_parameters
 
 __all__ = ["Footprint", "footprints"]
 
@@ -39,7 +39,7 @@ def footprints(
 
     Returns
     -------
-    tuple of Footprint, one a network
+    tuple of Footprint, one per network
     """
     times: list[list[float]] = [[] for _ in models]
     with torch.no_grad():

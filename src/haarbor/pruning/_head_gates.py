@@ -13,7 +13,7 @@ import torch
 from haarbor.array_types import FloatArray
 from haarbor.errors import SettingError, ShapeError
 from haarbor.options import found_text
-from haarbor.pruning._network_heads import Heads, NetworkHeads
+from haarbor.pruning._network_heads import HeadChoice, NetworkHeads
 from haarbor.pruning._projection_hooks import projection_hooks
 
 __all__ = ["Replacement", "checked_replacement", "gated_heads", "removed_heads"]
@@ -24,8 +24,8 @@ Replacement = Literal["zero", "mean"]
 @contextmanager
 def removed_heads(
     model: torch.nn.Module,
-    sites: NetworkHeads,
-    heads: Heads,
+    heads: NetworkHeads,
+    removed: HeadChoice,
     *,
     means: Sequence[npt.ArrayLike] | None = None,
 ) -> Iterator[None]:
@@ -37,9 +37,9 @@ def removed_heads(
     Parameters
     ----------
     model : torch.nn.Module
-    sites : NetworkHeads
+    heads : NetworkHeads
         From :func:`haarbor.pruning.network_heads`.
-    heads : pairs (layer, head), numbers of heads, or bool array
+    removed : pairs (layer, head), numbers of heads, or bool array
     means : sequence of array_like, one (width,) a layer, optional
         Mean input of each projection, such as ``CalibrationPass.means``; zeros if not given.
 
@@ -50,26 +50,26 @@ def removed_heads(
     ShapeError
         If the means do not fit the layers.
     """
-    removed = sites.by_layer(sites.mask(heads))
-    fillings: list[FloatArray | None] = [None] * len(sites)
+    removed_by_layer = heads.by_layer(heads.mask(removed))
+    fillings: list[FloatArray | None] = [None] * len(heads)
     if means is not None:
-        if len(means) != len(sites):
+        if len(means) != len(heads):
             raise ShapeError(
-                f"there must be one mean a layer, {len(sites)}; found {len(means)}. Pass one for each layer."
+                f"there must be one mean per layer, {len(heads)}; found {len(means)}. Pass one for each."
             )
-        for number, (site, mean) in enumerate(zip(sites.layers, means, strict=True)):
+        for number, (layer, mean) in enumerate(zip(heads.layers, means, strict=True)):
             filling: FloatArray = np.asarray(mean, dtype=np.float64)
-            if filling.shape != (site.width,):
+            if filling.shape != (layer.width,):
                 raise ShapeError(
-                    f"the mean of layer {number} must have shape ({site.width},); found {filling.shape}."
+                    f"the mean of layer {number} must have shape ({layer.width},); found {filling.shape}."
                     " Pass the mean input of its output projection."
                 )
             fillings[number] = filling
     channels = [
-        np.concatenate([np.arange(site.width)[site.channels(int(head))] for head in gone])
+        np.concatenate([np.arange(layer.width)[layer.channels(int(head))] for head in gone])
         if gone.size
         else None
-        for site, gone in zip(sites.layers, removed, strict=True)
+        for layer, gone in zip(heads.layers, removed_by_layer, strict=True)
     ]
 
     def replace(number: int, x: torch.Tensor) -> torch.Tensor | None:
@@ -83,30 +83,30 @@ def removed_heads(
         changed[..., index] = value
         return changed
 
-    with projection_hooks(model, sites, change_input=replace):
+    with projection_hooks(model, heads, change_input=replace):
         yield
 
 
 @contextmanager
-def gated_heads(model: torch.nn.Module, sites: NetworkHeads, gates: Sequence[torch.Tensor]) -> Iterator[None]:
+def gated_heads(model: torch.nn.Module, heads: NetworkHeads, gates: Sequence[torch.Tensor]) -> Iterator[None]:
     """Every head multiplied by a number while the block runs; gradients go through to the numbers.
 
     Parameters
     ----------
     model : torch.nn.Module
-    sites : NetworkHeads
+    heads : NetworkHeads
     gates : sequence of tensor, one (n_heads,) a layer
     """
-    if len(gates) != len(sites):
+    if len(gates) != len(heads):
         raise ShapeError(
-            f"there must be one tensor of gates a layer, {len(sites)}; found {len(gates)}."
-            " Pass one for each layer."
+            f"there must be one tensor of gates per layer, {len(heads)}; found {len(gates)}."
+            " Pass one for each."
         )
 
     def turn_down(number: int, x: torch.Tensor) -> torch.Tensor:
-        return x * gates[number].to(x).repeat_interleave(sites.layers[number].head_width)
+        return x * gates[number].to(x).repeat_interleave(heads.layers[number].head_width)
 
-    with projection_hooks(model, sites, change_input=turn_down):
+    with projection_hooks(model, heads, change_input=turn_down):
         yield
 
 

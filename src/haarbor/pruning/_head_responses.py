@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 
 from haarbor.array_types import FloatArray, IntArray, frozen
 from haarbor.errors import DataError
+from haarbor.on_progress import OnProgress
 from haarbor.pruning._compensation import RIDGE, ridge_strength
 from haarbor.pruning._layer_moments import LayerMoments
 from haarbor.pruning._model_batches import ModelBatch, forward
@@ -59,11 +60,11 @@ class HeadResponses:
 
 def head_responses(
     model: torch.nn.Module,
-    sites: NetworkHeads,
+    heads: NetworkHeads,
     moments: Sequence[LayerMoments],
     batches: Sequence[ModelBatch],
     *,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> HeadResponses:
     r"""How much the answers of a network change without each of its heads.
 
@@ -71,14 +72,15 @@ def head_responses(
     ----------
     model : torch.nn.Module
         In eval mode.
-    sites : NetworkHeads
+    heads : NetworkHeads
     moments : sequence of LayerMoments
         The head that goes is made up for by the rest of its layer, see
         :func:`haarbor.pruning.compensate`: what the network loses is what they cannot give.
     batches : sequence of ModelBatch
         As the model is shown them; samples are taken evenly from all of them, until there are 512
         answers or 64 samples.
-    on_progress : function of (samples done, samples in all), optional
+    on_progress : function of (step, done, total), optional
+        Told after every sample, with the step "probing".
 
     Returns
     -------
@@ -99,10 +101,10 @@ def head_responses(
     All heads of a layer are probed in one forward, one row each beside a row that keeps them all. Up to
     their layer the rows are alike, and are computed once where the model lets a batch grow on its way;
     this is tried, and the row that keeps all heads must give the answer that was known already. So a
-    sample costs about half a forward a head.
+    sample costs about half a forward per head.
     """
     rows = _spread([row for batch in batches for row in batch.rows()], model)
-    probe = _Probe(model, sites, moments)
+    probe = _Probe(model, heads, moments)
     values = []
     counts = []
     for done, (row, answer) in enumerate(rows):
@@ -110,7 +112,7 @@ def head_responses(
         values.append(changes)
         counts.append(count)
         if on_progress is not None:
-            on_progress(done + 1, len(rows))
+            on_progress("probing", done + 1, len(rows))
     by_sample: FloatArray = np.stack(values)
     return HeadResponses(
         values=frozen(np.average(by_sample, axis=0, weights=counts)),
@@ -145,13 +147,13 @@ def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelB
     return found
 
 
-def stand_ins(moments: LayerMoments, site: LayerHeads, *, ridge: float = RIDGE) -> FloatArray:
+def stand_ins(moments: LayerMoments, layer: LayerHeads, *, ridge: float = RIDGE) -> FloatArray:
     r"""How the other heads of a layer stand in for each one of them.
 
     Parameters
     ----------
     moments : LayerMoments
-    site : LayerHeads
+    layer : LayerHeads
     ridge : float, default 0.1
 
     Returns
@@ -169,22 +171,23 @@ def stand_ins(moments: LayerMoments, site: LayerHeads, *, ridge: float = RIDGE) 
     covariance = moments.covariance
     strength = ridge_strength(covariance, ridge)
     # A layer whose heads give nothing has nothing to refit.
-    inverse = np.linalg.inv(covariance + max(strength, np.finfo(np.float64).tiny) * np.eye(site.width))
-    parts = [site.channels(head) for head in range(site.n_heads)]
+    inverse = np.linalg.inv(covariance + max(strength, np.finfo(np.float64).tiny) * np.eye(layer.width))
+    parts = [layer.channels(head) for head in range(layer.n_heads)]
     return np.concatenate([np.linalg.solve(inverse[part, part], inverse[part, :]) for part in parts])
 
 
 class _Probe:
     """Runs a model with one row for each removed head."""
 
-    def __init__(self, model: torch.nn.Module, sites: NetworkHeads, moments: Sequence[LayerMoments]) -> None:
-        self._model, self._sites = model, sites
+    def __init__(self, model: torch.nn.Module, heads: NetworkHeads, moments: Sequence[LayerMoments]) -> None:
+        self._model, self._heads = model, heads
         weight = next(model.parameters(), torch.zeros(1))
         self._layers = [
             tuple(
-                torch.tensor(array).to(weight) for array in (layer.weight, stand_ins(layer, site), layer.mean)
+                torch.tensor(array).to(weight)
+                for array in (moment.weight, stand_ins(moment, layer), moment.mean)
             )
-            for layer, site in zip(moments, sites.layers, strict=True)
+            for moment, layer in zip(moments, heads.layers, strict=True)
         ]
         self._grows: bool | None = None
         """Whether the batch may grow on its way through the model; None until it was tried."""
@@ -193,19 +196,19 @@ class _Probe:
         """Mean change of one sample's answers without each head, and how many answers there are."""
         counted = counted_outputs(row, answer)
         found: list[FloatArray] = []
-        for number, site in enumerate(self._sites.layers):
-            for heads in _turns(site.n_heads, answer.numel()):
-                answers, vectors = self._answers(number, heads, row, answer)
+        for number, layer in enumerate(self._heads.layers):
+            for probed in _turns(layer.n_heads, answer.numel()):
+                answers, vectors = self._answers(number, probed, row, answer)
                 found.append(mean_output_changes(answer[0], answers, counted[0], vectors=vectors))
         return np.concatenate(found), int(counted.sum())
 
     def _answers(
-        self, number: int, heads: IntArray, row: ModelBatch, answer: torch.Tensor
+        self, number: int, probed: IntArray, row: ModelBatch, answer: torch.Tensor
     ) -> tuple[torch.Tensor, bool]:
         if self._grows is not False:
             try:
-                answers, vectors = self._run(number, heads, row)
-                self._grows = _is_same(answers, answer, heads.size)
+                answers, vectors = self._run(number, probed, row)
+                self._grows = _is_same(answers, answer, probed.size)
             except (RuntimeError, ValueError, IndexError):
                 # Some models keep the size of their batch in mind: those get all rows from the start.
                 self._grows = False
@@ -213,28 +216,28 @@ class _Probe:
                 return answers[1:], vectors
         repeated = ModelBatch(
             inputs={
-                name: value.expand(heads.size + 1, *value.shape[1:]) for name, value in row.inputs.items()
+                name: value.expand(probed.size + 1, *value.shape[1:]) for name, value in row.inputs.items()
             },
             labels=None,
         )
-        answers, vectors = self._run(number, heads, repeated)
+        answers, vectors = self._run(number, probed, repeated)
         return answers[1:], vectors
 
-    def _run(self, number: int, heads: IntArray, row: ModelBatch) -> tuple[torch.Tensor, bool]:
+    def _run(self, number: int, probed: IntArray, row: ModelBatch) -> tuple[torch.Tensor, bool]:
         weight, stand_in, mean = self._layers[number]
-        site = self._sites.layers[number]
+        layer = self._heads.layers[number]
 
-        def without_each(layer: int, x: torch.Tensor, output: torch.Tensor) -> torch.Tensor | None:
-            if layer != number:
+        def without_each(place: int, x: torch.Tensor, output: torch.Tensor) -> torch.Tensor | None:
+            if place != number:
                 return None
             centred = x[:1] - mean
             rows = [output[:1]]
-            for head in heads.tolist():
-                part = site.channels(head)
+            for head in probed.tolist():
+                part = layer.channels(head)
                 rows.append(output[:1] - centred @ stand_in[part].T @ weight[:, part].T)
             return torch.cat(rows)
 
-        with projection_hooks(self._model, self._sites, change_output=without_each), torch.no_grad():
+        with projection_hooks(self._model, self._heads, change_output=without_each), torch.no_grad():
             return output_of(forward(self._model, row))
 
 

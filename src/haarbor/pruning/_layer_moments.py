@@ -37,7 +37,7 @@ class LayerMoments:
     r"""Mean of :math:`x_t` weighted by :math:`1/\|r_t\|^2`, shape (width,)."""
     relative_weight: float
     r"""Mean of :math:`1/\|r_t\|^2`; NaN where the residual stream was not found."""
-    stream_energy: float
+    residual_energy: float
     r"""Mean of :math:`\|r_t\|^2`; NaN where the residual stream was not found."""
     n_tokens: int
     weight: FloatArray
@@ -71,30 +71,30 @@ class MomentSums:
         self.relative_second = np.zeros((width, width))
         self.relative_first = np.zeros(width)
         self.relative_weight = 0.0
-        self.stream_energy = 0.0
+        self.residual_energy = 0.0
         self.n_tokens = 0
 
-    def add(self, x: torch.Tensor, stream: torch.Tensor | None) -> None:
+    def add(self, x: torch.Tensor, residual: torch.Tensor | None) -> None:
         """Add tokens.
 
         Parameters
         ----------
         x : tensor, shape (n_tokens, width)
-        stream : tensor, shape (n_tokens, n_outputs), or None
+        residual : tensor, shape (n_tokens, n_outputs), or None
         """
         tokens = x.detach().double()
         self.second += (tokens.T @ tokens).cpu().numpy()
         self.first += tokens.sum(dim=0).cpu().numpy()
         self.n_tokens += tokens.shape[0]
-        if stream is None:
-            self.relative_weight = self.stream_energy = float("nan")
+        if residual is None:
+            self.relative_weight = self.residual_energy = float("nan")
             return
-        energy = stream.detach().double().square().sum(dim=-1)
+        energy = residual.detach().double().square().sum(dim=-1)
         weighted = tokens / energy[:, None]
         self.relative_second += (weighted.T @ tokens).cpu().numpy()
         self.relative_first += weighted.sum(dim=0).cpu().numpy()
         self.relative_weight += float((1.0 / energy).sum())
-        self.stream_energy += float(energy.sum())
+        self.residual_energy += float(energy.sum())
 
     def moments(self, weight: FloatArray, bias: FloatArray) -> LayerMoments:
         """What the sums say, beside the projection they belong to."""
@@ -105,7 +105,7 @@ class MomentSums:
             relative_second=frozen(self.relative_second / n),
             relative_mean=frozen(self.relative_first / self.relative_weight),
             relative_weight=self.relative_weight / n,
-            stream_energy=self.stream_energy / n,
+            residual_energy=self.residual_energy / n,
             n_tokens=n,
             weight=frozen(weight),
             bias=frozen(bias),
@@ -115,10 +115,10 @@ class MomentSums:
 class MomentHooks:
     """Adds up the moments of all layers of a model while it runs."""
 
-    def __init__(self, model: torch.nn.Module, sites: NetworkHeads) -> None:
-        self._model, self._sites = model, sites
-        self._sums = [MomentSums(site.width) for site in sites.layers]
-        self._streams: dict[str, torch.Tensor] = {}
+    def __init__(self, model: torch.nn.Module, heads: NetworkHeads) -> None:
+        self._model, self._heads = model, heads
+        self._sums = [MomentSums(layer.width) for layer in heads.layers]
+        self._residuals: dict[str, torch.Tensor] = {}
         self.valid: torch.Tensor | None = None
         """Which tokens of the coming batch count, shape (batch, token); None for all."""
 
@@ -129,24 +129,24 @@ class MomentHooks:
 
         def remember(name: str) -> Any:
             def seen(_module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-                found = residual_input(args, kwargs, None)
+                found = residual_input(args, kwargs)
                 if found is not None:
-                    self._streams[name] = found
+                    self._residuals[name] = found
 
             return seen
 
-        for name in {site.block for site in self._sites.layers if site.block is not None}:
+        for name in {layer.block for layer in self._heads.layers if layer.block is not None}:
             handle = modules[name].register_forward_pre_hook(remember(name), with_kwargs=True)
             hooks.callback(handle.remove)
-        hooks.callback(self._streams.clear)
-        hooks.enter_context(projection_hooks(self._model, self._sites, change_output=self._add))
+        hooks.callback(self._residuals.clear)
+        hooks.enter_context(projection_hooks(self._model, self._heads, change_output=self._add))
         return hooks
 
     def _add(self, number: int, x: torch.Tensor, output: torch.Tensor) -> None:
-        stream = self._streams.get(self._sites.layers[number].block or "")
+        residual = self._residuals.get(self._heads.layers[number].block or "")
         after = None
-        if stream is not None and stream.shape == output.shape:
-            after = (stream + output).reshape(-1, output.shape[-1])
+        if residual is not None and residual.shape == output.shape:
+            after = (residual + output).reshape(-1, output.shape[-1])
         tokens = x.reshape(-1, x.shape[-1])
         if self.valid is not None and self.valid.shape == x.shape[:-1]:
             chosen = self.valid.reshape(-1).to(tokens.device)
@@ -154,42 +154,42 @@ class MomentHooks:
         self._sums[number].add(tokens, after)
 
     def weights(self) -> list[FloatArray]:
-        """Weights of the output projections, one a layer."""
+        """Weights of the output projections, one per layer."""
         return [weight for weight, _bias in self._projections()]
 
     def moments(self) -> tuple[LayerMoments, ...]:
-        """Moments of what has been seen, one a layer."""
+        """Moments of what has been seen, one per layer."""
         return tuple(
             sums.moments(weight, bias)
             for sums, (weight, bias) in zip(self._sums, self._projections(), strict=True)
         )
 
     def _projections(self) -> list[tuple[FloatArray, FloatArray]]:
-        modules = [self._model.get_submodule(site.projection) for site in self._sites.layers]
+        modules = [self._model.get_submodule(layer.projection) for layer in self._heads.layers]
         return [(projection_weight(module), projection_bias(module)) for module in modules]
 
 
 def layer_moments(
-    model: torch.nn.Module, sites: NetworkHeads, batches: Sequence[ModelBatch]
+    model: torch.nn.Module, heads: NetworkHeads, batches: Sequence[ModelBatch]
 ) -> tuple[LayerMoments, ...]:
     """Moments of the heads' outputs in every layer, in one forward pass.
 
     Parameters
     ----------
     model : torch.nn.Module
-    sites : NetworkHeads
+    heads : NetworkHeads
     batches : sequence of ModelBatch
 
     Returns
     -------
-    tuple of LayerMoments, one a layer
+    tuple of LayerMoments, one per layer
 
     Notes
     -----
     Sums are kept in float64 and never more than one batch's activations at a time; padding is left
     out where the batch has an ``attention_mask``.
     """
-    hooks = MomentHooks(model, sites)
+    hooks = MomentHooks(model, heads)
     with hooks.watching(), torch.no_grad():
         for batch in batches:
             hooks.valid = batch.valid

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from haarbor.array_types import BoolArray
 from haarbor.errors import PruningError, SettingError
 from haarbor.printable import printable
+from haarbor.pruning._json_text import json_text
 from haarbor.pruning._network_heads import NetworkHeads
 from haarbor.whole_file import whole_file
 
@@ -25,7 +26,7 @@ _LONGEST = 2**25
 
 def write_mask(
     path: str | Path,
-    sites: NetworkHeads,
+    heads: NetworkHeads,
     removed: npt.ArrayLike,
     *,
     origin: Mapping[str, Any] | None = None,
@@ -38,7 +39,7 @@ def write_mask(
     Parameters
     ----------
     path : str or Path
-    sites : NetworkHeads
+    heads : NetworkHeads
     removed : array_like of bool, shape (n_heads,)
     origin : mapping, optional
         JSON values to keep with the mask: model, score, share, data.
@@ -52,37 +53,31 @@ def write_mask(
     """
     array = np.asarray(removed)
     # Texts would all be true, and numbers could be meant as numbers of heads.
-    if array.dtype != np.bool_ or array.shape != (sites.n_heads,):
+    if array.dtype != np.bool_ or array.shape != (heads.n_heads,):
         raise SettingError(
-            f"a mask must be one True or False per head, shape ({sites.n_heads},); found {array.dtype} of "
+            f"a mask must be one True or False per head, shape ({heads.n_heads},); found {array.dtype} of "
             f"shape {array.shape}. Take NetworkHeads.mask to make one of names or numbers of heads."
         )
-    pairs = np.stack([sites.layer_of_head[array], sites.head_in_layer[array]], axis=1)
+    pairs = np.stack([heads.layer_of_head[array], heads.head_in_layer[array]], axis=1)
     content = {
         "format": _FORMAT,
         "version": _VERSION,
         "origin": dict(origin or {}),
-        "heads_per_layer": [site.n_heads for site in sites.layers],
+        "heads_per_layer": [layer.n_heads for layer in heads.layers],
         "removed": pairs.tolist(),
     }
-    try:
-        text = json.dumps(content, indent=1) + "\n"
-    except (TypeError, ValueError) as error:
-        raise SettingError(
-            f"origin must hold JSON values only: numbers, texts, lists and mappings; {error}. Convert it "
-            "first."
-        ) from error
+    text = json_text(content)
     with whole_file(path, "a mask") as unfinished:
         unfinished.write_text(text, encoding="utf-8")
 
 
-def read_mask(path: str | Path, sites: NetworkHeads) -> BoolArray:
+def read_mask(path: str | Path, heads: NetworkHeads) -> BoolArray:
     """Heads that a file names.
 
     Parameters
     ----------
     path : str or Path
-    sites : NetworkHeads
+    heads : NetworkHeads
         Of the network the mask is for.
 
     Returns
@@ -108,16 +103,16 @@ def read_mask(path: str | Path, sites: NetworkHeads) -> BoolArray:
         for pair in pairs
     ):
         raise _damaged(place, "removed is no list of pairs (layer, head)")
-    if per_layer != [site.n_heads for site in sites.layers]:
+    if per_layer != [layer.n_heads for layer in heads.layers]:
         raise PruningError(
-            f"{place.name} must be a mask of this network, with {len(sites)} layers and {sites.n_heads} "
+            f"{place.name} must be a mask of this network, with {len(heads)} layers and {heads.n_heads} "
             f"heads; it has {len(per_layer)} layers and {sum(per_layer)} heads. Take the mask of this "
             "network."
         )
     for layer, head in pairs:
         if layer >= len(per_layer) or head >= per_layer[layer]:
             raise _damaged(place, f"it names a head {head} of a layer {layer}, which is not there")
-    return sites.mask([(layer, head) for layer, head in pairs])
+    return heads.mask([(layer, head) for layer, head in pairs])
 
 
 def _content(place: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from torch import nn
 from haarbor.array_types import FloatArray
 from haarbor.pruning._compensation import Compensation, kept_channels
 from haarbor.pruning._model_batches import ModelBatch, require_network
-from haarbor.pruning._network_heads import Heads, NetworkHeads
+from haarbor.pruning._network_heads import HeadChoice, NetworkHeads
 from haarbor.pruning._prune_heads import changed_projections, require_own_compensation, require_same
 from haarbor.pruning._smaller_attention import projection_like, replace_module
 
@@ -49,8 +49,8 @@ class ProjectionByCall(nn.Module):
 
 def mask_heads(
     model: torch.nn.Module,
-    sites: NetworkHeads,
-    heads: Heads,
+    heads: NetworkHeads,
+    removed: HeadChoice,
     *,
     batch: ModelBatch,
     compensation: Compensation | None = None,
@@ -66,8 +66,8 @@ def mask_heads(
     ----------
     model : torch.nn.Module
         Left as it is.
-    sites : NetworkHeads
-    heads : pairs (layer, head), numbers of heads, or bool array
+    heads : NetworkHeads
+    removed : pairs (layer, head), numbers of heads, or bool array
     batch : ModelBatch
         On which the copy is compared with the masked model.
     compensation : Compensation, optional
@@ -87,25 +87,25 @@ def mask_heads(
         ``nn.MultiheadAttention``.
     """
     require_network(model)
-    removed = sites.mask(heads)
-    require_own_compensation(compensation, removed)
-    changed = changed_projections(model, sites, removed, compensation=compensation, means=means)
-    for number, (site, gone) in enumerate(zip(sites.layers, sites.by_layer(removed), strict=True)):
+    mask = heads.mask(removed)
+    require_own_compensation(compensation, mask)
+    changed = changed_projections(model, heads, mask, compensation=compensation, means=means)
+    for number, (layer, gone) in enumerate(zip(heads.layers, heads.by_layer(mask), strict=True)):
         projection = changed[number]
         if projection is not None:
             weight = np.zeros_like(projection[0])
-            kept = kept_channels(site, gone)
+            kept = kept_channels(layer, gone)
             weight[:, kept] = projection[0][:, kept]
             changed[number] = (weight, projection[1])
     masked = copy.deepcopy(model)
-    replace_projections(masked, sites, changed)
-    require_same(model, sites, removed, masked, batch, compensation=compensation, means=means)
+    replace_projections(masked, heads, changed)
+    require_same(model, heads, mask, masked, batch, compensation=compensation, means=means)
     return masked
 
 
 def replace_projections(
     model: torch.nn.Module,
-    sites: NetworkHeads,
+    heads: NetworkHeads,
     changed: Sequence[tuple[FloatArray, FloatArray | None] | None],
 ) -> None:
     """Give layers other output projections, in place.
@@ -113,13 +113,13 @@ def replace_projections(
     Parameters
     ----------
     model : torch.nn.Module
-    sites : NetworkHeads
+    heads : NetworkHeads
     changed : sequence of (weight, bias) or None, one per layer
         Weights of shape (n_outputs, width); None where a layer keeps what it has.
     """
     by_projection: dict[str, list[int]] = {}
-    for number, site in enumerate(sites.layers):
-        by_projection.setdefault(site.projection, []).append(number)
+    for number, layer in enumerate(heads.layers):
+        by_projection.setdefault(layer.projection, []).append(number)
     for name, numbers in by_projection.items():
         own = [changed[number] for number in numbers]
         if all(projection is None for projection in own):

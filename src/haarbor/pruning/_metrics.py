@@ -51,8 +51,8 @@ class Metric:
         """The same with a gradient, of what stands in for the metric if it has none itself."""
         return self._summed((self.differentiable or self.function)(model, batch))
 
-    def _summed(self, found: Any) -> tuple[torch.Tensor, float]:
-        value, count = found if isinstance(found, tuple) else (found, 1.0)
+    def _summed(self, result: Any) -> tuple[torch.Tensor, float]:
+        value, count = result if isinstance(result, tuple) else (result, 1.0)
         tensor = torch.as_tensor(value)
         if tensor.numel() != 1:
             raise DataError(
@@ -164,7 +164,7 @@ def masked_token_loss(
     mask_id : int
         The token that hides others.
     share : float, default 0.15
-        Of the tokens that are hidden; at least one a sample.
+        Of the tokens that are hidden; at least one per sample.
     seed : int, default 0
         Which tokens of a sample are hidden follows from the seed and the sample alone.
     kept : sequence of int
@@ -224,7 +224,7 @@ def _labelled(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, 
     logits = logits_of(forward(model, batch))
     if logits.shape[:-1] != batch.labels.shape:
         raise DataError(
-            f"a classification needs one label an answer, shape {tuple(logits.shape[:-1])}; found labels of "
+            f"a classification needs one label per answer, shape {tuple(logits.shape[:-1])}; found labels of "
             f"shape {tuple(batch.labels.shape)}. For text, take the loss of a language model."
         )
     labels, n_classes = batch.labels, logits.shape[-1]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from haarbor.array_types import AnyArray, IntArray
+from haarbor.capturing import first_line, is_huggingface, model_forward
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import DataError, HaarborError, PruningError, SettingError
 from haarbor.printable import printable
@@ -18,11 +19,9 @@ from haarbor.printable import printable
 __all__ = [
     "ModelBatch",
     "forward",
-    "is_huggingface",
     "model_batches",
     "require_disjoint",
     "require_network",
-    "unchecked_forward",
 ]
 
 _RUN = 48
@@ -177,7 +176,7 @@ def forward(model: torch.nn.Module, batch: ModelBatch) -> Any:
     """
     _require_known_tokens(model, batch)
     try:
-        return unchecked_forward(model, batch)
+        return model_forward(model, batch.inputs)
     except HaarborError:
         raise
     except torch.cuda.OutOfMemoryError as error:
@@ -194,11 +193,10 @@ def forward(model: torch.nn.Module, batch: ModelBatch) -> Any:
         TypeError,
         ValueError,
     ) as error:
-        line = (str(error).strip().splitlines() or [""])[0]
         shapes = {name or "input": tuple(value.shape) for name, value in batch.inputs.items()}
         raise DataError(
             f"{type(model).__name__} must run on the batches; it stopped with {type(error).__name__}: "
-            f"{printable(line)[:200].rstrip('.')}. Check the inputs, which are {shapes}."
+            f"{printable(first_line(error))[:200]}. Check the inputs, which are {shapes}."
         ) from error
 
 
@@ -219,26 +217,6 @@ def _require_known_tokens(model: torch.nn.Module, batch: ModelBatch) -> None:
             f"token ids must be from 0 to {n_tokens - 1}, the vocabulary of {type(model).__name__}; found "
             f"{least if least < 0 else most}. Take the tokenizer of this model."
         )
-
-
-def unchecked_forward(model: torch.nn.Module, batch: ModelBatch) -> Any:
-    """The same, with whatever error the model itself raises."""
-    weight = next(model.parameters(), torch.zeros(1))
-    inputs = {
-        name: value.to(weight.device, weight.dtype) if value.is_floating_point() else value.to(weight.device)
-        for name, value in batch.inputs.items()
-    }
-    options: dict[str, Any] = {}
-    if is_huggingface(model) and getattr(getattr(model, "config", None), "use_cache", None) is not None:
-        options["use_cache"] = False
-    if "" in inputs:
-        return model(inputs[""], **options)
-    return model(**inputs, **options)
-
-
-def is_huggingface(model: torch.nn.Module) -> bool:
-    """Whether a model is one of transformers."""
-    return any(cls.__module__.startswith("transformers.") for cls in type(model).__mro__)
 
 
 def require_disjoint(calibration: Iterable[ModelBatch], evaluation: Iterable[ModelBatch]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,22 +11,22 @@ import numpy as np
 import torch
 
 from haarbor.array_types import BoolArray, IntArray
-from haarbor.capturing import AttentionCall, OnCall, recorded_attention, recorded_modules
+from haarbor.capturing import AttentionCall, recorded_calls
 from haarbor.errors import PruningError, SettingError
+from haarbor.head_labels import head_label
 from haarbor.printable import printable
-from haarbor.pruning._model_batches import ModelBatch, forward, is_huggingface, require_network
+from haarbor.pruning._model_batches import ModelBatch, forward, require_network
 
 __all__ = [
-    "Heads",
+    "HeadChoice",
     "LayerHeads",
     "NetworkHeads",
-    "attention_calls",
     "is_projection",
     "n_inputs",
     "network_heads",
 ]
 
-Heads = Iterable[tuple[int, int]] | Iterable[int] | BoolArray
+HeadChoice = Iterable[tuple[int, int]] | Iterable[int] | BoolArray
 """Pairs (layer, head), numbers of heads counted through the network, or a bool array of all heads."""
 
 
@@ -74,28 +74,28 @@ class NetworkHeads:
     @property
     def n_heads(self) -> int:
         """Heads of all layers together."""
-        return sum(site.n_heads for site in self.layers)
+        return sum(layer.n_heads for layer in self.layers)
 
     @property
     def layer_of_head(self) -> IntArray:
         """Layer of each head, shape (n_heads,)."""
-        return np.repeat(np.arange(len(self.layers)), [site.n_heads for site in self.layers])
+        return np.repeat(np.arange(len(self.layers)), [layer.n_heads for layer in self.layers])
 
     @property
     def head_in_layer(self) -> IntArray:
         """Number of each head within its layer, shape (n_heads,)."""
-        return np.concatenate([np.arange(site.n_heads) for site in self.layers])
+        return np.concatenate([np.arange(layer.n_heads) for layer in self.layers])
 
     @property
     def shares_weights(self) -> bool:
         """Whether one projection serves several layers."""
-        return any(site.call > 0 for site in self.layers)
+        return any(layer.call > 0 for layer in self.layers)
 
     def label(self, head: int) -> str:
         """``layer.head`` of a head counted through the network."""
-        return f"{self.layer_of_head[head]}.{self.head_in_layer[head]}"
+        return head_label(int(self.layer_of_head[head]), int(self.head_in_layer[head]))
 
-    def mask(self, heads: Heads) -> BoolArray:
+    def mask(self, heads: HeadChoice) -> BoolArray:
         """True at the heads named.
 
         Parameters
@@ -114,9 +114,9 @@ class NetworkHeads:
 
         Examples
         --------
-        >>> site = LayerHeads(projection="o", attention="a", call=0, n_heads=2, head_width=4,
+        >>> layer = LayerHeads(projection="o", attention="a", call=0, n_heads=2, head_width=4,
         ...                 head_group=1, block=None)
-        >>> NetworkHeads((site, site)).mask([(1, 0)]).tolist()
+        >>> NetworkHeads((layer, layer)).mask([(1, 0)]).tolist()
         [False, False, True, False]
         """
         n_heads = self.n_heads
@@ -149,11 +149,11 @@ class NetworkHeads:
 
     def by_layer(self, removed: BoolArray) -> list[IntArray]:
         """Numbers, within their layer, of the heads where `removed` is True; one array a layer."""
-        ends = np.cumsum([site.n_heads for site in self.layers])[:-1]
+        ends = np.cumsum([layer.n_heads for layer in self.layers])[:-1]
         return [np.flatnonzero(part) for part in np.split(np.asarray(removed), ends)]
 
     def _numbers(self, pairs: IntArray) -> IntArray:
-        starts = np.concatenate([[0], np.cumsum([site.n_heads for site in self.layers])])
+        starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in self.layers])])
         for layer, head in pairs.tolist():
             if not 0 <= layer < len(self.layers) or not 0 <= head < self.layers[layer].n_heads:
                 raise SettingError(
@@ -198,13 +198,6 @@ def network_heads(model: torch.nn.Module, batch: ModelBatch) -> NetworkHeads:
     return search.found()
 
 
-def attention_calls(model: torch.nn.Module, on_call: OnCall) -> AbstractContextManager[None]:
-    """Report the attention calls of a model while the block runs, with the model's own means."""
-    if is_huggingface(model):
-        return recorded_attention(model, "faithful", on_call)
-    return recorded_modules(model, on_call)
-
-
 def is_projection(module: torch.nn.Module) -> bool:
     """Whether a module is a linear map with a weight matrix: nn.Linear, or the Conv1D of GPT-2."""
     return isinstance(module, torch.nn.Linear) or (
@@ -231,7 +224,7 @@ class _Search:
         self.model = model
         self.modules = dict(model.named_modules())
         self.pending: tuple[str, AttentionCall] | None = None
-        self.sites: list[LayerHeads] = []
+        self.found_layers: list[LayerHeads] = []
         self.calls: dict[str, int] = {}
         self.failure: PruningError | None = None
         """The first thing that was wrong; told when the forward is over, as hooks must not raise."""
@@ -246,7 +239,7 @@ class _Search:
             if self._is_item(name):
                 handle = module.register_forward_pre_hook(self._on_block(name), with_kwargs=True)
                 hooks.callback(handle.remove)
-        hooks.enter_context(attention_calls(self.model, self._on_call))
+        hooks.enter_context(recorded_calls(self.model, self._on_call))
         return hooks
 
     def _on_call(
@@ -277,7 +270,7 @@ class _Search:
 
     def _on_block(self, name: str) -> Callable[..., None]:
         def seen(_module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-            found = residual_input(args, kwargs, None)
+            found = residual_input(args, kwargs)
             if found is not None:
                 self.widths.setdefault(name, set()).add(int(found.shape[-1]))
 
@@ -290,7 +283,7 @@ class _Search:
         self.pending = None
         number = self.calls.get(projection, 0)
         self.calls[projection] = number + 1
-        self.sites.append(
+        self.found_layers.append(
             LayerHeads(
                 projection=projection,
                 attention=attention,
@@ -331,21 +324,19 @@ class _Search:
         self._require_settled()
         if self.failure is not None:
             raise self.failure
-        if not self.sites:
+        if not self.found_layers:
             raise PruningError(
                 f"the heads of {type(self.model).__name__} cannot be found: no layer calls "
                 "the attention interface of transformers, nn.MultiheadAttention or "
                 "scaled_dot_product_attention."
                 " Call torch.nn.functional.scaled_dot_product_attention in its attention."
             )
-        return NetworkHeads(tuple(self.sites))
+        return NetworkHeads(tuple(self.found_layers))
 
 
-def residual_input(
-    args: tuple[Any, ...], kwargs: Mapping[str, Any], width: int | None
-) -> torch.Tensor | None:
-    """First tensor of floats with a token axis among the arguments of a block, as wide as asked."""
+def residual_input(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> torch.Tensor | None:
+    """The residual stream that a block is given: its first argument of floats with a token axis, if any."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.dim() == 3:
-            return value if width is None or value.shape[-1] == width else None
+            return value
     return None

@@ -22,7 +22,7 @@ def output_of(output: Any) -> tuple[torch.Tensor, bool]:
     if isinstance(hidden, torch.Tensor) and getattr(output, "logits", None) is None:
         return hidden, True
     scores = logits_of(output)
-    # A single score a sample is no distribution: it is compared as a vector is.
+    # A single score per sample is no distribution: it is compared as a vector is.
     return scores, scores.shape[-1] == 1
 
 

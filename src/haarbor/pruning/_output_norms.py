@@ -14,7 +14,7 @@ from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
 __all__ = ["contribution_gram", "output_norms", "relative_output_norms", "require_residual"]
 
 
-def contribution_gram(second: FloatArray, weight: FloatArray, site: LayerHeads) -> FloatArray:
+def contribution_gram(second: FloatArray, weight: FloatArray, layer: LayerHeads) -> FloatArray:
     r"""Mean inner products of what the heads of a layer write, shape (n_heads, n_heads).
 
     Parameters
@@ -23,7 +23,7 @@ def contribution_gram(second: FloatArray, weight: FloatArray, site: LayerHeads) 
         Second moments of the joined outputs of the heads.
     weight : ndarray, shape (n_outputs, width)
         Of the output projection.
-    site : LayerHeads
+    layer : LayerHeads
 
     Returns
     -------
@@ -35,36 +35,36 @@ def contribution_gram(second: FloatArray, weight: FloatArray, site: LayerHeads) 
 
     Examples
     --------
-    >>> site = LayerHeads(projection="o", attention="a", call=0, n_heads=2, head_width=1, head_group=1,
+    >>> layer = LayerHeads(projection="o", attention="a", call=0, n_heads=2, head_width=1, head_group=1,
     ...                 block=None)
-    >>> contribution_gram(np.array([[4.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 3.0]]), site).tolist()
+    >>> contribution_gram(np.array([[4.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 3.0]]), layer).tolist()
     [[4.0, 3.0], [3.0, 9.0]]
     """
     products = (weight.T @ weight) * second
-    blocks = products.reshape(site.n_heads, site.head_width, site.n_heads, site.head_width)
+    blocks = products.reshape(layer.n_heads, layer.head_width, layer.n_heads, layer.head_width)
     gram: FloatArray = blocks.sum(axis=(1, 3))
     return gram
 
 
-def output_norms(moments: Sequence[LayerMoments], sites: NetworkHeads) -> FloatArray:
+def output_norms(moments: Sequence[LayerMoments], heads: NetworkHeads) -> FloatArray:
     """Root mean square of what each head writes, shape (n_heads,)."""
     squares = [
-        np.diagonal(contribution_gram(layer.second, layer.weight, site))
-        for layer, site in zip(moments, sites.layers, strict=True)
+        np.diagonal(contribution_gram(moment.second, moment.weight, layer))
+        for moment, layer in zip(moments, heads.layers, strict=True)
     ]
     found: FloatArray = np.sqrt(np.maximum(np.concatenate(squares), 0.0))
     return found
 
 
 def relative_output_norms(
-    moments: Sequence[LayerMoments], sites: NetworkHeads, *, per_token: bool = True
+    moments: Sequence[LayerMoments], heads: NetworkHeads, *, per_token: bool = True
 ) -> FloatArray:
     """Root mean square of what each head writes, relative to the residual stream it writes into.
 
     Parameters
     ----------
     moments : sequence of LayerMoments
-    sites : NetworkHeads
+    heads : NetworkHeads
     per_token : bool, default True
         Whether each token's norm is divided by that of its own stream before averaging, or the
         average by the average. A few tokens with a huge stream decide the second alone.
@@ -80,10 +80,10 @@ def relative_output_norms(
     """
     require_residual(moments)
     squares = [
-        np.diagonal(contribution_gram(layer.relative_second, layer.weight, site))
+        np.diagonal(contribution_gram(moment.relative_second, moment.weight, layer))
         if per_token
-        else np.diagonal(contribution_gram(layer.second, layer.weight, site)) / layer.stream_energy
-        for layer, site in zip(moments, sites.layers, strict=True)
+        else np.diagonal(contribution_gram(moment.second, moment.weight, layer)) / moment.residual_energy
+        for moment, layer in zip(moments, heads.layers, strict=True)
     ]
     found: FloatArray = np.sqrt(np.maximum(np.concatenate(squares), 0.0))
     return found
@@ -91,8 +91,8 @@ def relative_output_norms(
 
 def require_residual(moments: Sequence[LayerMoments]) -> None:
     """Raise unless the residual stream was seen in every layer."""
-    for number, layer in enumerate(moments):
-        if not np.isfinite(layer.stream_energy):
+    for number, moment in enumerate(moments):
+        if not np.isfinite(moment.residual_energy):
             raise PruningError(
                 f"the residual stream of layer {number} was not found: no module in a list of layers around "
                 "the attention is given a tensor as wide as its output. Take a score that is not relative."

@@ -23,7 +23,7 @@ ChangeOutput = Callable[[int, torch.Tensor, torch.Tensor], torch.Tensor | None]
 @contextmanager
 def projection_hooks(
     model: torch.nn.Module,
-    sites: NetworkHeads,
+    heads: NetworkHeads,
     *,
     change_input: ChangeInput | None = None,
     change_output: ChangeOutput | None = None,
@@ -36,7 +36,7 @@ def projection_hooks(
     Parameters
     ----------
     model : torch.nn.Module
-    sites : NetworkHeads
+    heads : NetworkHeads
     change_input, change_output : function, optional
 
     Notes
@@ -45,8 +45,8 @@ def projection_hooks(
     run with the identity in its place, which is exact, and the projection after it.
     """
     by_projection: dict[str, list[int]] = {}
-    for number, site in enumerate(sites.layers):
-        by_projection.setdefault(site.projection, []).append(number)
+    for number, layer in enumerate(heads.layers):
+        by_projection.setdefault(layer.projection, []).append(number)
     modules = dict(model.named_modules())
     calls = dict.fromkeys(by_projection, 0)
 

@@ -12,19 +12,19 @@ import numpy.typing as npt
 import torch
 
 from haarbor.array_types import BoolArray, FloatArray
+from haarbor.capturing import first_line, model_forward
 from haarbor.errors import PruningError
 from haarbor.pruning._compensation import Compensation, compensated
 from haarbor.pruning._head_gates import removed_heads
 from haarbor.pruning._layer_moments import projection_bias, projection_weight
 from haarbor.pruning._metrics import logits_of
-from haarbor.pruning._model_batches import ModelBatch, forward, require_network, unchecked_forward
-from haarbor.pruning._network_heads import Heads, NetworkHeads
+from haarbor.pruning._model_batches import ModelBatch, forward, require_network
+from haarbor.pruning._network_heads import HeadChoice, NetworkHeads
 from haarbor.pruning._smaller_attention import shrink_layer
 
 __all__ = [
     "changed_projections",
     "largest_difference",
-    "n_parameters",
     "prune_heads",
     "require_own_compensation",
     "require_same",
@@ -35,8 +35,8 @@ _TOLERANCE = 1e-5
 
 def prune_heads(
     model: torch.nn.Module,
-    sites: NetworkHeads,
-    heads: Heads,
+    heads: NetworkHeads,
+    removed: HeadChoice,
     *,
     batch: ModelBatch,
     compensation: Compensation | None = None,
@@ -48,8 +48,8 @@ def prune_heads(
     ----------
     model : torch.nn.Module
         Left as it is.
-    sites : NetworkHeads
-    heads : pairs (layer, head), numbers of heads, or bool array
+    heads : NetworkHeads
+    removed : pairs (layer, head), numbers of heads, or bool array
         Every layer keeps at least one. A key-value head goes when all its query heads go.
     batch : ModelBatch
         On which the smaller model is compared with the masked one.
@@ -69,22 +69,22 @@ def prune_heads(
         heads, or the smaller model does not compute what the masked one does.
     """
     require_network(model)
-    removed = sites.mask(heads)
-    if sites.shares_weights:
+    mask = heads.mask(removed)
+    if heads.shares_weights:
         raise PruningError(
             f"the layers of {type(model).__name__} share their weights, so a head cannot go in one of them "
             "alone. Heads can still be removed by a mask."
         )
-    require_own_compensation(compensation, removed)
+    require_own_compensation(compensation, mask)
     smaller = copy.deepcopy(model)
-    shrink(smaller, sites, removed, compensation=compensation, means=means)
-    require_same(model, sites, removed, smaller, batch, compensation=compensation, means=means)
+    shrink(smaller, heads, mask, compensation=compensation, means=means)
+    require_same(model, heads, mask, smaller, batch, compensation=compensation, means=means)
     return smaller
 
 
 def require_same(
     model: torch.nn.Module,
-    sites: NetworkHeads,
+    heads: NetworkHeads,
     removed: BoolArray,
     pruned: torch.nn.Module,
     batch: ModelBatch,
@@ -94,9 +94,9 @@ def require_same(
 ) -> None:
     """Raise unless a pruned network computes what the whole one does with its heads switched off."""
     masked: AbstractContextManager[None] = (
-        removed_heads(model, sites, removed, means=means)
+        removed_heads(model, heads, removed, means=means)
         if compensation is None
-        else compensated(model, sites, compensation)
+        else compensated(model, heads, compensation)
     )
     difference = largest_difference(model, masked, pruned, batch)
     if not difference <= _TOLERANCE:
@@ -108,22 +108,22 @@ def require_same(
 
 def shrink(
     model: torch.nn.Module,
-    sites: NetworkHeads,
+    heads: NetworkHeads,
     removed: BoolArray,
     *,
     compensation: Compensation | None = None,
     means: Sequence[npt.ArrayLike] | None = None,
 ) -> None:
     """Make every layer that loses heads smaller, in place."""
-    changed = changed_projections(model, sites, removed, compensation=compensation, means=means)
-    for site, gone, projection in zip(sites.layers, sites.by_layer(removed), changed, strict=True):
+    changed = changed_projections(model, heads, removed, compensation=compensation, means=means)
+    for layer, gone, projection in zip(heads.layers, heads.by_layer(removed), changed, strict=True):
         if projection is not None:
-            shrink_layer(model, site, gone, *projection)
+            shrink_layer(model, layer, gone, *projection)
 
 
 def changed_projections(
     model: torch.nn.Module,
-    sites: NetworkHeads,
+    heads: NetworkHeads,
     removed: BoolArray,
     *,
     compensation: Compensation | None = None,
@@ -134,20 +134,20 @@ def changed_projections(
     The columns of removed heads are still there. The bias is None where there is none.
     """
     found: list[tuple[FloatArray, FloatArray | None] | None] = []
-    for number, (site, gone) in enumerate(zip(sites.layers, sites.by_layer(removed), strict=True)):
+    for number, (layer, gone) in enumerate(zip(heads.layers, heads.by_layer(removed), strict=True)):
         if not gone.size:
             found.append(None)
             continue
-        old: Any = model.get_submodule(site.projection)
+        old: Any = model.get_submodule(layer.projection)
         weight, bias = projection_weight(old), projection_bias(old)
         has_bias = old.bias is not None
         fit = None if compensation is None else compensation.fits[number]
         if fit is not None:
             weight, bias, has_bias = fit.weight, fit.bias, True
         elif means is not None:
-            mean: FloatArray = np.zeros(site.width)
+            mean: FloatArray = np.zeros(layer.width)
             for head in gone.tolist():
-                mean[site.channels(head)] = np.asarray(means[number])[site.channels(head)]
+                mean[layer.channels(head)] = np.asarray(means[number])[layer.channels(head)]
             bias, has_bias = bias + weight @ mean, True
         found.append((weight, bias if has_bias else None))
     return found
@@ -170,20 +170,16 @@ def largest_difference(
         with masked:
             expected = first_tensor(forward(model, batch))
         try:
-            found = first_tensor(unchecked_forward(smaller, batch))
+            found = first_tensor(model_forward(smaller, batch.inputs))
         except (LookupError, RuntimeError, ValueError, TypeError, AttributeError) as error:
             raise PruningError(
-                f"{type(model).__name__} does not run with fewer heads: {_line(error)}. Its heads can still "
-                "be removed by a mask."
+                f"{type(model).__name__} does not run with fewer heads: {first_line(error)}. Its heads can "
+                "still be removed by a mask."
             ) from error
     if expected.shape != found.shape:
         return float("inf")
     scale = max(1.0, float(expected.abs().max()))
     return float((expected - found).abs().max()) / scale
-
-
-def _line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def first_tensor(output: Any) -> torch.Tensor:
@@ -192,8 +188,3 @@ def first_tensor(output: Any) -> torch.Tensor:
     if isinstance(hidden, torch.Tensor):
         return hidden
     return logits_of(output)
-
-
-def n_parameters(model: torch.nn.Module) -> int:
-    """Number of weights."""
-    return sum(weight.numel() for weight in model.parameters())

@@ -15,11 +15,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_model, save_model
 
+from haarbor.capturing import first_line
 from haarbor.errors import HaarborError, PruningError, SettingError
 from haarbor.printable import printable
+from haarbor.pruning._json_text import json_text
 from haarbor.pruning._layer_moments import projection_weight
 from haarbor.pruning._masked_network import ProjectionByCall, replace_projections
-from haarbor.pruning._network_heads import Heads, NetworkHeads, is_projection, n_inputs
+from haarbor.pruning._network_heads import HeadChoice, NetworkHeads, is_projection, n_inputs
 from haarbor.pruning._pruned_layers import PrunedLayers, checked_layers
 from haarbor.pruning._rebuilding import (
     OWN,
@@ -43,8 +45,8 @@ _LONGEST = 2**25
 def save_pruned(
     folder: str | Path,
     pruned: torch.nn.Module,
-    sites: NetworkHeads,
-    heads: Heads,
+    heads: NetworkHeads,
+    removed: HeadChoice,
     *,
     origin: Mapping[str, Any] | None = None,
     timm_options: Mapping[str, Any] | None = None,
@@ -58,10 +60,9 @@ def save_pruned(
         Made if missing; the network is there whole when it appears, and replaces an earlier one.
     pruned : torch.nn.Module
         From :func:`haarbor.pruning.prune_heads` or :func:`haarbor.pruning.mask_heads`.
-    sites : NetworkHeads
+    heads : NetworkHeads
         Of the whole network.
-    heads : pairs (layer, head), numbers of heads, or bool array
-        Those that were removed.
+    removed : pairs (layer, head), numbers of heads, or bool array
     origin : mapping, optional
         JSON values to keep: model, score, data.
     timm_options : mapping, optional
@@ -81,14 +82,7 @@ def save_pruned(
             f"the network to save must be a torch.nn.Module; found {type(pruned).__name__}. Pass what "
             "prune_heads or mask_heads gave."
         )
-    description = _description(pruned, sites, heads, origin, timm_options)
-    try:
-        text = json.dumps(description, indent=1) + "\n"
-    except (TypeError, ValueError) as error:
-        raise SettingError(
-            f"origin must hold JSON values only: numbers, texts, lists and mappings; {error}. Convert it "
-            "first."
-        ) from error
+    text = json_text(_description(pruned, heads, removed, origin, timm_options))
     with whole_folder(folder) as target:
         save_model(pruned, str(target / _WEIGHTS), metadata={"format": "pt"})
         if tokenizer is not None:
@@ -140,8 +134,7 @@ def load_pruned(folder: str | Path, model: torch.nn.Module | None = None) -> tor
         raise
     # JSON that is too deep, memory that is not there, a header that no tensor fits: all mean damage here.
     except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        reason = printable(lines[0].replace(str(place), place.name))[:200]
+        reason = printable(first_line(error).replace(str(place), place.name))[:200]
         raise _damaged(place, reason) from error
 
 
@@ -158,7 +151,7 @@ def _loaded(place: Path, model: torch.nn.Module | None) -> torch.nn.Module:
             "itself. Make one of the same sizes and pass it: load_pruned(folder, model)."
         )
     else:
-        whole = rebuilt_network(network, _limits(shapes, layers.sites))
+        whole = rebuilt_network(network, _limits(shapes, layers.heads))
     dtype: torch.dtype = getattr(torch, description["dtype"])
     pruned = _pruned(whole, layers, place).to(dtype)
     _require_fitting(pruned, shapes, place)
@@ -178,25 +171,25 @@ def _handed_over(model: torch.nn.Module, network: Mapping[str, Any], place: Path
 
 def _pruned(model: torch.nn.Module, layers: PrunedLayers, place: Path) -> torch.nn.Module:
     """The network with the modules that it has without the heads; their weights are still any."""
-    changed: list[Any] = [None] * len(layers.sites)
-    for number, site in enumerate(layers.sites.layers):
+    changed: list[Any] = [None] * len(layers.heads)
+    for number, layer in enumerate(layers.heads.layers):
         removed, has_bias = layers.removed[number], layers.biases[number]
         try:
-            projection = model.get_submodule(site.projection)
+            projection = model.get_submodule(layer.projection)
         except AttributeError as error:
-            raise _damaged(place, f"its network has no {printable(site.projection)}") from error
+            raise _damaged(place, f"its network has no {printable(layer.projection)}") from error
         # One that serves several layers is met again as it was left by the first.
-        if not is_projection(projection) or n_inputs(projection) != site.width:
-            raise _damaged(place, f"{site.projection} does not gather {site.n_heads} heads")
+        if not is_projection(projection) or n_inputs(projection) != layer.width:
+            raise _damaged(place, f"{layer.projection} does not gather {layer.n_heads} heads")
         if not removed.size:
             continue
         weight = projection_weight(projection)
         bias = np.zeros(weight.shape[0]) if has_bias else None
         if layers.smaller[number]:
-            shrink_layer(model, site, removed, weight, bias)
+            shrink_layer(model, layer, removed, weight, bias)
         else:
             changed[number] = (weight, bias)
-    replace_projections(model, layers.sites, changed)
+    replace_projections(model, layers.heads, changed)
     return model
 
 
@@ -224,7 +217,7 @@ def _shapes(place: Path) -> dict[str, tuple[int, ...]]:
         with safe_open(path, framework="pt") as file:
             return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
-        raise _damaged(place, f"{_WEIGHTS} is no safetensors file ({str(error).splitlines()[0]})") from error
+        raise _damaged(place, f"{_WEIGHTS} is no safetensors file ({first_line(error)})") from error
 
 
 def _read_description(place: Path) -> dict[str, Any]:
@@ -264,27 +257,26 @@ def _damaged(place: Path, reason: str) -> PruningError:
 
 def _description(
     pruned: torch.nn.Module,
-    sites: NetworkHeads,
-    heads: Heads,
+    heads: NetworkHeads,
+    removed: HeadChoice,
     origin: Mapping[str, Any] | None,
     timm_options: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    removed = sites.by_layer(sites.mask(heads))
     entries = []
-    for site, gone in zip(sites.layers, removed, strict=True):
-        projection: Any = pruned.get_submodule(site.projection)
+    for layer, gone in zip(heads.layers, heads.by_layer(heads.mask(removed)), strict=True):
+        projection: Any = pruned.get_submodule(layer.projection)
         if isinstance(projection, ProjectionByCall):
-            projection = projection.calls[site.call]
+            projection = projection.calls[layer.call]
         entries.append(
             {
-                **asdict(site),
+                **asdict(layer),
                 "removed": gone.tolist(),
                 "bias": projection.bias is not None,
-                "smaller": n_inputs(projection) < site.width,
+                "smaller": n_inputs(projection) < layer.width,
             }
         )
     network = described_network(pruned, timm_options)
-    if network["library"] != OWN and not _can_be_rebuilt(network, sites, pruned):
+    if network["library"] != OWN and not _can_be_rebuilt(network, heads, pruned):
         network = {"library": OWN, "architecture": type(pruned).__name__, "config": {}}
     return {
         "format": _FORMAT,
@@ -296,27 +288,27 @@ def _description(
     }
 
 
-def _can_be_rebuilt(network: Mapping[str, Any], sites: NetworkHeads, pruned: torch.nn.Module) -> bool:
+def _can_be_rebuilt(network: Mapping[str, Any], heads: NetworkHeads, pruned: torch.nn.Module) -> bool:
     """Whether the description gives a network whose weights fit, options of the user and all."""
     shapes = {name: tuple(value.shape) for name, value in pruned.state_dict().items()}
     try:
-        whole = outlined_network(network, _limits(shapes, sites))
+        whole = outlined_network(network, _limits(shapes, heads))
     except PruningError:
         return False
-    changing = tuple(f"{name}." for site in sites.layers for name in (site.attention, site.projection))
+    changing = tuple(f"{name}." for layer in heads.layers for name in (layer.attention, layer.projection))
     expected = {name: tuple(value.shape) for name, value in whole.state_dict().items()}
     modules = dict(whole.named_modules())
     return (
         {item for item in expected.items() if not item[0].startswith(changing)}
         == {item for item in shapes.items() if not item[0].startswith(changing)}
-        and all(site.projection in modules for site in sites.layers)
-        and all(n_inputs(modules[site.projection]) == site.width for site in sites.layers)
+        and all(layer.projection in modules for layer in heads.layers)
+        and all(n_inputs(modules[layer.projection]) == layer.width for layer in heads.layers)
     )
 
 
-def _limits(shapes: Mapping[str, tuple[int, ...]], sites: NetworkHeads) -> SizeLimits:
+def _limits(shapes: Mapping[str, tuple[int, ...]], heads: NetworkHeads) -> SizeLimits:
     return SizeLimits(
         n_tensors=len(shapes),
         n_elements=sum(math.prod(shape) for shape in shapes.values()),
-        most_heads=max(site.n_heads for site in sites.layers),
+        most_heads=max(layer.n_heads for layer in heads.layers),
     )

@@ -17,14 +17,14 @@ __all__ = ["PrunedLayers", "checked_layers"]
 
 _MOST_LAYERS, _MOST_HEADS, _WIDEST = 10_000, 1024, 65_536
 _NAME = re.compile(r"\w+(\.\w+)*")
-_SITE = tuple(field.name for field in fields(LayerHeads))
+_FIELDS = tuple(field.name for field in fields(LayerHeads))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PrunedLayers:
     """Where the heads of the whole network are, and what became of them."""
 
-    sites: NetworkHeads
+    heads: NetworkHeads
     removed: tuple[IntArray, ...]
     """Numbers of the heads that are gone, one array per layer."""
     biases: tuple[bool, ...]
@@ -54,9 +54,9 @@ def checked_layers(entries: Any, name: str) -> PrunedLayers:
     """
     if not isinstance(entries, list) or not 0 < len(entries) <= _MOST_LAYERS:
         raise _wrong(name, "layers", entries)
-    sites, removed = [], []
+    layers, removed = [], []
     for number, entry in enumerate(entries):
-        if not isinstance(entry, dict) or set(entry) != {*_SITE, "removed", "bias", "smaller"}:
+        if not isinstance(entry, dict) or set(entry) != {*_FIELDS, "removed", "bias", "smaller"}:
             raise _wrong(name, f"layer {number}", entry)
         sizes = {"n_heads": _MOST_HEADS, "head_width": _WIDEST, "head_group": _MOST_HEADS}
         for key, most in sizes.items():
@@ -80,10 +80,10 @@ def checked_layers(entries: Any, name: str) -> PrunedLayers:
             or gone != sorted(set(gone))
         ):
             raise _wrong(name, f"removed of layer {number}", gone)
-        sites.append(LayerHeads(**{key: entry[key] for key in _SITE}))
+        layers.append(LayerHeads(**{key: entry[key] for key in _FIELDS}))
         removed.append(np.array(gone, dtype=np.int64))
     return PrunedLayers(
-        sites=NetworkHeads(tuple(sites)),
+        heads=NetworkHeads(tuple(layers)),
         removed=tuple(removed),
         biases=tuple(entry["bias"] for entry in entries),
         smaller=tuple(entry["smaller"] for entry in entries),
@@ -98,8 +98,8 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= 1000 and _NAME.fullmatch(value) is not None
 
 
-def _wrong(name: str, what: str, found: Any) -> PruningError:
+def _wrong(name: str, what: str, value: Any) -> PruningError:
     return PruningError(
         f"{name} must describe every layer by its sizes, names and removed heads; {what} is "
-        f"{printable(repr(found))[:80]}. Prune the network again."
+        f"{printable(repr(value))[:80]}. Prune the network again."
     )

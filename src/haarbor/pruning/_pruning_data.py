@@ -12,8 +12,8 @@ import torch
 
 from haarbor.array_types import IntArray
 from haarbor.capturing import LoadedModel
-from haarbor.capturing.inputs import Sample, named_samples
-from haarbor.errors import DataError, PruningError, SettingError
+from haarbor.capturing.inputs import Sample, archived_array, named_samples
+from haarbor.errors import CaptureError, DataError, PruningError, SettingError
 from haarbor.pruning._metrics import METRICS, Metric, logits_of, masked_token_loss
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches
 from haarbor.zoo import sample_images_path
@@ -153,14 +153,9 @@ def _labels(data: str, loaded: LoadedModel) -> IntArray | None:
     if loaded.images is None or path.suffix != ".npz" or not path.is_file():
         return None
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            found = arrays.get("labels")
-    # A damaged archive fails in whichever of its readers meets the damage first.
-    except Exception as error:
-        raise DataError(
-            f"the labels in {path.name} must be an array of whole numbers; they could not be read "
-            f"({type(error).__name__}). Write the file again."
-        ) from error
+        found = archived_array(path, "labels")
+    except CaptureError as error:
+        raise DataError(str(error)) from error
     if found is None:
         return None
     if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):

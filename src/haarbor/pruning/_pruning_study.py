@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 
 from haarbor.array_types import BoolArray, frozen
 from haarbor.errors import DataError, PruningError, SettingError
+from haarbor.on_progress import OnProgress
 from haarbor.pruning._budgets import Budget, reachable_shares, removal_count
 from haarbor.pruning._calibration_pass import calibration_pass
 from haarbor.pruning._compensation import compensate
@@ -33,15 +34,12 @@ from haarbor.pruning._scores import SCORES, checked_names, needed_parts, scores_
 
 __all__ = ["PruningStudy", "pruning_study", "score_names"]
 
-Steps = Callable[[str, int, int], None]
-"""Told what is done, how many steps are over, and how many there are."""
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PruningStudy:
     """What was found about pruning a network."""
 
-    sites: NetworkHeads
+    heads: NetworkHeads
     budget: float
     """Share of the heads that was asked for; `recommendation` knows how many these are."""
     curves: DamageCurves
@@ -101,7 +99,7 @@ class PruningStudy:
             "reliability": _number(curves.reliability),
             "controls": [{**asdict(entry), "agreement": _number(entry.agreement)} for entry in self.controls],
             "recommendation": {**asdict(self.recommendation), "sentence": self.recommendation.sentence},
-            "removed": [self.sites.label(int(head)) for head in np.flatnonzero(self.removed)],
+            "removed": [self.heads.label(int(head)) for head in np.flatnonzero(self.removed)],
             "smaller": None if self.footprint is None else [asdict(found) for found in self.footprint],
             "refusal": self.refusal,
             "pruned": {"value": _number(self.value), "smaller": self.smaller is not None},
@@ -154,7 +152,7 @@ def pruning_study(
     within: Budget = "network",
     replacement: str = "refit",
     n_seeds: int = 5,
-    on_progress: Steps | None = None,
+    on_progress: OnProgress | None = None,
 ) -> PruningStudy:
     """Scores, damage curves, controls and a recommendation, and the network without the heads.
 
@@ -174,7 +172,8 @@ def pruning_study(
     within : {"network", "layer", "uniform"}, default "network"
     replacement : {"refit", "zero", "mean"}, default "refit"
     n_seeds : int, default 5
-    on_progress : function of (what, done, in all), optional
+    on_progress : function of (step, done, total), optional
+        Told of the steps "scoring", "probing", "measuring" and "controls", one after another.
 
     Returns
     -------
@@ -203,24 +202,17 @@ def pruning_study(
         )
     require_disjoint(fitted, measured)
     chosen = metric_named(metric)
-    sites = network_heads(model, chosen.shown(fitted[0]))
-    removal_count(sites, budget, within=within)
-    places = sorted({*reachable_shares(sites, shares, within=within), float(budget)})
-
-    def tell(what: str) -> Callable[[int, int | None], None] | None:
-        if on_progress is None:
-            return None
-        return lambda done, in_all: on_progress(what, done, in_all or 0)
-
+    heads = network_heads(model, chosen.shown(fitted[0]))
+    removal_count(heads, budget, within=within)
+    places = sorted({*reachable_shares(heads, shares, within=within), float(budget)})
     parts = needed_parts(scores_named([name for name in names if name != RANDOM]))
     found = calibration_pass(
         model,
         fitted,
         parts=parts,
         metric=chosen,
-        sites=sites,
-        on_progress=tell("scoring"),
-        on_probing=tell("probing"),
+        heads=heads,
+        on_progress=on_progress,
     )
     curves = damage_curves(
         model,
@@ -232,7 +224,7 @@ def pruning_study(
         within=within,
         replacement=replacement,
         n_seeds=n_seeds,
-        on_progress=tell("measuring"),
+        on_progress=on_progress,
     )
     controls = score_controls(
         model,
@@ -244,28 +236,28 @@ def pruning_study(
         metric=chosen,
         within=within,
         replacement=replacement,
-        on_progress=tell("controls"),
+        on_progress=on_progress,
     )
     best = recommendation(curves, budget)
     removed = curves.curves[best.score].removed[0, curves.place(budget)]
-    fits = compensate(model, sites, removed, None, moments=found.moments) if replacement == "refit" else None
+    fits = compensate(model, heads, removed, None, moments=found.moments) if replacement == "refit" else None
     means = found.means if replacement == "mean" else None
     smaller, pruned, refusal, footprint = None, None, "", None
     # As the metric shows it to the model: a text with its hidden tokens hidden.
     batch = chosen.shown(measured[0])
     try:
-        smaller = prune_heads(model, sites, removed, batch=batch, compensation=fits, means=means)
+        smaller = prune_heads(model, heads, removed, batch=batch, compensation=fits, means=means)
         whole_size, smaller_size = footprints((model, smaller), batch)
         pruned, footprint = smaller, (whole_size, smaller_size)
     except PruningError as error:
         refusal = str(error)
     if pruned is None:
         try:
-            pruned = mask_heads(model, sites, removed, batch=batch, compensation=fits, means=means)
+            pruned = mask_heads(model, heads, removed, batch=batch, compensation=fits, means=means)
         except PruningError as error:
             refusal = str(error)
     return PruningStudy(
-        sites=sites,
+        heads=heads,
         budget=budget,
         curves=curves,
         controls=controls,

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch.nn.modules import module as torch_module
 
+from haarbor.capturing import first_line, is_huggingface
 from haarbor.errors import PruningError
 from haarbor.printable import printable
-from haarbor.pruning._model_batches import is_huggingface
 from haarbor.zoo import TransformerXL, TransformerXLConfig, VisionTransformer, VisionTransformerConfig
 
 __all__ = ["OWN", "SizeLimits", "described_network", "outlined_network", "rebuilt_network"]
@@ -320,7 +320,7 @@ def _unknown(architecture: str, library: str, advice: str) -> PruningError:
 
 def _needs(library: str, error: ImportError) -> PruningError:
     return PruningError(
-        f"the network needs {library}, which cannot be imported here ({str(error).splitlines()[0]}). Install "
+        f"the network needs {library}, which cannot be imported here ({first_line(error)}). Install "
         "it: pip install 'haarbor[models]'."
     )
 

@@ -31,7 +31,7 @@ _TAKEN = ("all", "random")
 """Names that stand for something else where scores are asked for."""
 
 ScoreFunction = Callable[[CalibrationPass], npt.ArrayLike]
-"""Gives one number a head; the lowest goes first."""
+"""Gives one number per head; the lowest goes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def register_score(
     ----------
     name : str
     function : function of CalibrationPass
-        Gives one number a head; the lowest goes first.
+        Gives one number per head; the lowest goes first.
     meaning : str
         What goes first, in a line.
     needs : iterable of {"attention", "gradients", "responses"}
@@ -90,7 +90,7 @@ def register_score(
 
     Examples
     --------
-    >>> score = register_score("late-first", lambda found: -found.sites.layer_of_head)
+    >>> score = register_score("late-first", lambda calibration: -calibration.heads.layer_of_head)
     >>> SCORES.pop("late-first").name
     'late-first'
     """
@@ -158,12 +158,12 @@ def needed_parts(scores: Iterable[Score]) -> frozenset[Part]:
     return frozenset[Part]().union(*(score.needs for score in scores))
 
 
-def pruning_scores(found: CalibrationPass, names: Collection[str]) -> dict[str, FloatArray]:
+def pruning_scores(calibration: CalibrationPass, names: Collection[str]) -> dict[str, FloatArray]:
     """Scores of all heads.
 
     Parameters
     ----------
-    found : CalibrationPass
+    calibration : CalibrationPass
     names : collection of str
 
     Returns
@@ -177,32 +177,37 @@ def pruning_scores(found: CalibrationPass, names: Collection[str]) -> dict[str, 
     PruningError
         If the pass did not gather what a score needs.
     DataError
-        If a score does not give one number a head.
+        If a score does not give one number per head.
     """
     values = {}
+    n_heads = calibration.heads.n_heads
     for score in scores_named(names):
         try:
-            array: FloatArray = np.array(score.function(found), dtype=np.float64)
+            array: FloatArray = np.array(score.function(calibration), dtype=np.float64)
         except (TypeError, ValueError) as error:
             if isinstance(error, HaarborError):
                 raise
             raise DataError(
-                f"the score {score.name!r} must give one finite number a head, {found.sites.n_heads}; it "
+                f"the score {score.name!r} must give one finite number per head, {n_heads}; it "
                 f"stopped with {type(error).__name__}: {printable(str(error))[:120].rstrip('.')}. Mend its "
                 "function."
             ) from error
-        if array.shape != (found.sites.n_heads,) or not np.isfinite(array).all():
+        if array.shape != (n_heads,) or not np.isfinite(array).all():
             raise DataError(
-                f"the score {score.name!r} must give one finite number a head, {found.sites.n_heads}; found "
-                f"shape {array.shape}, {int(np.isfinite(array).sum())} finite."
+                f"the score {score.name!r} must give one finite number per head, {n_heads}; found shape "
+                f"{array.shape}, {int(np.isfinite(array).sum())} finite."
                 " Mend its function."
             )
         values[score.name] = frozen(array)
     return values
 
 
-def _relative_norms(found: CalibrationPass) -> FloatArray:
-    return relative_output_norms(found.moments, found.sites)
+def _relative_norms(calibration: CalibrationPass, *, per_token: bool = True) -> FloatArray:
+    return relative_output_norms(calibration.moments, calibration.heads, per_token=per_token)
+
+
+def _elimination_ranks(calibration: CalibrationPass, responses: FloatArray | None = None) -> FloatArray:
+    return backward_elimination(calibration.moments, calibration.heads, responses=responses).ranks
 
 
 def _add(name: str, meaning: str, function: ScoreFunction, *needs: Part) -> None:
@@ -210,51 +215,58 @@ def _add(name: str, meaning: str, function: ScoreFunction, *needs: Part) -> None
 
 
 _add("leftover", "heads whose output the rest of their layer can give instead, without a backward pass",
-     lambda found: backward_elimination(found.moments, found.sites).ranks)  # fmt: skip
+     lambda calibration: _elimination_ranks(calibration))  # fmt: skip
 _add("leftover-response", "the same, counted by how the network's answers change without each head",
-     lambda found: backward_elimination(found.moments, found.sites, responses=found.responses.values).ranks,
+     lambda calibration: _elimination_ranks(calibration, calibration.responses.values),
      "responses")  # fmt: skip
 _add("response", "heads without which the network's answers change little, their layer refitted",
-     lambda found: found.responses.values, "responses")  # fmt: skip
+     lambda calibration: calibration.responses.values, "responses")  # fmt: skip
 _add(
     "relative-norm", "heads that write little, relative to the residual stream at each token", _relative_norms
 )
-_add("relative-norm-mean", "the same, mean output relative to the mean stream",
-     lambda found: relative_output_norms(found.moments, found.sites, per_token=False))  # fmt: skip
-_add("norm", "heads that write little", lambda found: output_norms(found.moments, found.sites))
+_add("relative-norm-mean", "the same, mean output relative to the mean residual stream",
+     lambda calibration: _relative_norms(calibration, per_token=False))  # fmt: skip
+_add(
+    "norm",
+    "heads that write little",
+    lambda calibration: output_norms(calibration.moments, calibration.heads),
+)
 _add("gradient", "heads with small |d loss / d gate| (Michel et al.)",
-     lambda found: np.abs(found.gradients).mean(axis=0), "gradients")  # fmt: skip
+     lambda calibration: np.abs(calibration.gradients).mean(axis=0), "gradients")  # fmt: skip
 _add("taylor", "heads whose removal lowers the loss to first order",
-     lambda found: -found.gradients.mean(axis=0), "gradients")  # fmt: skip
+     lambda calibration: -calibration.gradients.mean(axis=0), "gradients")  # fmt: skip
 _add("fisher", "heads with small mean squared d loss / d gate",
-     lambda found: np.square(found.gradients).mean(axis=0), "gradients")  # fmt: skip
+     lambda calibration: np.square(calibration.gradients).mean(axis=0), "gradients")  # fmt: skip
 _add("h400", "heads of low Haar entropy, as the paper suggests",
-     lambda found: found.attention.entropy, "attention")  # fmt: skip
-_add("h400-high", "heads of high Haar entropy", lambda found: -found.attention.entropy, "attention")
+     lambda calibration: calibration.attention.entropy, "attention")  # fmt: skip
+_add(
+    "h400-high", "heads of high Haar entropy", lambda calibration: -calibration.attention.entropy, "attention"
+)
 _add("h400-normalised", "heads of low Haar entropy for their norm",
-     lambda found: found.attention.normalised_entropy, "attention")  # fmt: skip
+     lambda calibration: calibration.attention.normalised_entropy, "attention")  # fmt: skip
 _add("h400-mean-removed", "heads of low Haar entropy beyond their mean",
-     lambda found: found.attention.mean_removed_entropy, "attention")  # fmt: skip
+     lambda calibration: calibration.attention.mean_removed_entropy, "attention")  # fmt: skip
 _add("l1-all-scales", "heads of low l1 Haar norm over all scales",
-     lambda found: found.attention.all_scales, "attention")  # fmt: skip
+     lambda calibration: calibration.attention.all_scales, "attention")  # fmt: skip
 _add("l1-fine-scales", "heads of low l1 Haar norm outside the coarsest functions",
-     lambda found: found.attention.fine_scales, "attention")  # fmt: skip
+     lambda calibration: calibration.attention.fine_scales, "attention")  # fmt: skip
 _add("h400-random-tree", "control: Haar entropy on random trees",
-     lambda found: found.attention.random_tree_entropy, "attention")  # fmt: skip
+     lambda calibration: calibration.attention.random_tree_entropy, "attention")  # fmt: skip
 _add("h400-no-tree", "control: Haar entropy on tokens in their own order",
-     lambda found: found.attention.no_tree_entropy, "attention")  # fmt: skip
+     lambda calibration: calibration.attention.no_tree_entropy, "attention")  # fmt: skip
 _add(
     "attention-entropy",
     "heads that attend sharply",
-    lambda found: found.attention.attention_entropy,
+    lambda calibration: calibration.attention.attention_entropy,
     "attention",
 )
 _add("attention-entropy-high", "heads that attend diffusely",
-     lambda found: -found.attention.attention_entropy, "attention")  # fmt: skip
+     lambda calibration: -calibration.attention.attention_entropy, "attention")  # fmt: skip
 _add("output-haar", "heads whose output is small in l1 on the query tree",
-     lambda found: found.attention.output_haar_norm, "attention")  # fmt: skip
-_add("redundancy", "heads close to one that stays, times what they write relative to the stream",
-     lambda found: redundancy_ranks(found.attention.distances, _relative_norms(found)),
+     lambda calibration: calibration.attention.output_haar_norm, "attention")  # fmt: skip
+_add("redundancy", "heads close to one that stays, times what they write relative to the residual stream",
+     lambda calibration: redundancy_ranks(calibration.attention.distances, _relative_norms(calibration)),
      "attention")  # fmt: skip
 _add("folders", "heads that are not the largest of their folder of the head tree",
-     lambda found: folder_ranks(found.attention.distances, _relative_norms(found)), "attention")  # fmt: skip
+     lambda calibration: folder_ranks(calibration.attention.distances, _relative_norms(calibration)),
+     "attention")  # fmt: skip

@@ -58,7 +58,7 @@ class RepeatedHeads(nn.Module):
         self.register_buffer("source", torch.as_tensor(channels.reshape(-1)), persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Projected heads, one a query head, side by side in the last axis."""
+        """Projected heads, one per query head, side by side in the last axis."""
         found: torch.Tensor = self.linear(x)[..., self.source]
         return found
 
@@ -89,14 +89,14 @@ class JointAttention(nn.Module):
 
 
 def shrink_layer(
-    model: nn.Module, site: LayerHeads, removed: IntArray, weight: FloatArray, bias: FloatArray | None
+    model: nn.Module, layer: LayerHeads, removed: IntArray, weight: FloatArray, bias: FloatArray | None
 ) -> None:
     """Replace the attention of one layer by a smaller one, in place.
 
     Parameters
     ----------
     model : nn.Module
-    site : LayerHeads
+    layer : LayerHeads
     removed : ndarray of int
         Heads of the layer that go; not all of them.
     weight : ndarray, shape (n_outputs, width)
@@ -109,26 +109,26 @@ def shrink_layer(
     PruningError
         If no head would stay, or the layout of the layer is not known.
     """
-    if removed.size >= site.n_heads:
+    if removed.size >= layer.n_heads:
         raise PruningError(
-            f"every layer must keep a head to be made smaller; {site.attention} would lose all "
-            f"{site.n_heads}. Remove fewer."
+            f"every layer must keep a head to be made smaller; {layer.attention} would lose all "
+            f"{layer.n_heads}. Remove fewer."
         )
-    attention = model.get_submodule(site.attention)
-    kept_heads: IntArray = np.setdiff1d(np.arange(site.n_heads), removed)
+    attention = model.get_submodule(layer.attention)
+    kept_heads: IntArray = np.setdiff1d(np.arange(layer.n_heads), removed)
     for layout in (_separate, _query_key_value, _gpt2, _timm, _multihead, _relative, _zoo_vision):
-        if layout(model, attention, site, kept_heads):
+        if layout(model, attention, layer, kept_heads):
             break
     else:
         raise PruningError(
-            f"{type(attention).__name__} ({site.attention}) cannot be made smaller: Haarbor knows how for "
+            f"{type(attention).__name__} ({layer.attention}) cannot be made smaller: Haarbor knows how for "
             f"{FEWER_HEADS}. The heads can still be removed by a mask."
         )
-    projection = model.get_submodule(site.projection)
-    kept = kept_channels(site, removed)
-    replace_module(model, site.projection, projection_like(projection, weight, bias, kept))
+    projection = model.get_submodule(layer.projection)
+    kept = kept_channels(layer, removed)
+    replace_module(model, layer.projection, projection_like(projection, weight, bias, kept))
     for name in ("num_heads", "num_attention_heads", "n_heads"):
-        holder = model.get_submodule(site.attention)
+        holder = model.get_submodule(layer.attention)
         if isinstance(getattr(holder, name, None), int):
             setattr(holder, name, int(kept_heads.size))
 
@@ -193,21 +193,21 @@ def _channels(heads: IntArray, width: int) -> IntArray:
 _Layout = Callable[[nn.Module, nn.Module, LayerHeads, IntArray], bool]
 
 
-def _separate(_model: nn.Module, attention: nn.Module, site: LayerHeads, kept: IntArray) -> bool:
+def _separate(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntArray) -> bool:
     """q_proj, k_proj, v_proj with a width of their own, perhaps with key-value heads that are shared."""
     untyped: Any = attention
     if not _linears(attention, ("q_proj", "k_proj", "v_proj", "o_proj")) or not hasattr(
         attention, "head_dim"
     ):
         return False
-    width = site.head_width
-    if untyped.q_proj.out_features != site.width or untyped.v_proj.out_features % width:
+    width = layer.head_width
+    if untyped.q_proj.out_features != layer.width or untyped.v_proj.out_features % width:
         return False
-    shared: IntArray = kept // site.head_group
+    shared: IntArray = kept // layer.head_group
     stays, source, counts = np.unique(shared, return_inverse=True, return_counts=True)
     untyped.q_proj = _fewer_outputs(untyped.q_proj, _channels(kept, width))
     keys, values = (
-        _fewer_outputs(linear, _channels(stays, linear.out_features // (site.n_heads // site.head_group)))
+        _fewer_outputs(linear, _channels(stays, linear.out_features // (layer.n_heads // layer.head_group)))
         for linear in (untyped.k_proj, untyped.v_proj)
     )
     if np.unique(counts).size == 1:
@@ -221,31 +221,31 @@ def _separate(_model: nn.Module, attention: nn.Module, site: LayerHeads, kept: I
         group = 1
     if hasattr(attention, "num_key_value_groups"):
         untyped.num_key_value_groups = group
-    elif site.head_group > 1:
+    elif layer.head_group > 1:
         return False
     if hasattr(attention, "num_key_value_heads"):
         untyped.num_key_value_heads = kept.size // group
     return True
 
 
-def _query_key_value(_model: nn.Module, attention: nn.Module, site: LayerHeads, kept: IntArray) -> bool:
+def _query_key_value(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntArray) -> bool:
     untyped: Any = attention
     if not _linears(attention, ("query", "key", "value")) or not hasattr(attention, "attention_head_size"):
         return False
-    channels = _channels(kept, site.head_width)
+    channels = _channels(kept, layer.head_width)
     for name in ("query", "key", "value"):
         setattr(attention, name, _fewer_outputs(getattr(attention, name), channels))
     untyped.all_head_size = int(channels.size)
     return True
 
 
-def _gpt2(_model: nn.Module, attention: nn.Module, site: LayerHeads, kept: IntArray) -> bool:
+def _gpt2(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntArray) -> bool:
     untyped: Any = attention
     if not hasattr(attention, "c_attn") or not hasattr(attention, "split_size"):
         return False
     old = untyped.c_attn
-    channels = _channels(kept, site.head_width)
-    index = torch.as_tensor(np.concatenate([part * site.width + channels for part in range(3)]))
+    channels = _channels(kept, layer.head_width)
+    index = torch.as_tensor(np.concatenate([part * layer.width + channels for part in range(3)]))
     new = type(old)(index.numel(), old.weight.shape[0]).to(old.weight)
     with torch.no_grad():
         new.weight.copy_(old.weight[:, index])
@@ -255,25 +255,25 @@ def _gpt2(_model: nn.Module, attention: nn.Module, site: LayerHeads, kept: IntAr
     return True
 
 
-def _timm(_model: nn.Module, attention: nn.Module, site: LayerHeads, kept: IntArray) -> bool:
+def _timm(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntArray) -> bool:
     untyped: Any = attention
     if not _linears(attention, ("qkv", "proj")) or not hasattr(attention, "attn_dim"):
         return False
     if not isinstance(getattr(attention, "norm", None), nn.Identity) or getattr(attention, "gate", None):
         return False
-    channels = _channels(kept, site.head_width)
-    joint = np.concatenate([part * site.width + channels for part in range(3)])
+    channels = _channels(kept, layer.head_width)
+    joint = np.concatenate([part * layer.width + channels for part in range(3)])
     untyped.qkv = _fewer_outputs(untyped.qkv, joint)
     untyped.attn_dim = int(channels.size)
     return True
 
 
-def _multihead(model: nn.Module, attention: nn.Module, site: LayerHeads, kept: IntArray) -> bool:
+def _multihead(model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntArray) -> bool:
     if not isinstance(attention, nn.MultiheadAttention):
         return False
-    replace_module(model, site.attention, SmallerMultihead(attention, kept).train(attention.training))
+    replace_module(model, layer.attention, SmallerMultihead(attention, kept).train(attention.training))
     # Nested tensors exist for the fast path alone, which a smaller layer does not take.
-    parts = site.attention.split(".")
+    parts = layer.attention.split(".")
     for length in range(len(parts)):
         around = model.get_submodule(".".join(parts[:length]))
         if isinstance(around, nn.TransformerEncoder):
@@ -281,13 +281,13 @@ def _multihead(model: nn.Module, attention: nn.Module, site: LayerHeads, kept: I
     return True
 
 
-def _relative(_model: nn.Module, attention: nn.Module, site: LayerHeads, kept: IntArray) -> bool:
+def _relative(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntArray) -> bool:
     if not isinstance(attention, RelativeAttention):
         return False
-    channels = _channels(kept, site.head_width)
+    channels = _channels(kept, layer.head_width)
     attention.query = _fewer_outputs(attention.query, channels)
     attention.key_value = _fewer_outputs(
-        attention.key_value, np.concatenate([channels, site.width + channels])
+        attention.key_value, np.concatenate([channels, layer.width + channels])
     )
     attention.distance = _fewer_outputs(attention.distance, channels)
     for name in ("content_bias", "distance_bias"):
@@ -296,14 +296,14 @@ def _relative(_model: nn.Module, attention: nn.Module, site: LayerHeads, kept: I
     return True
 
 
-def _zoo_vision(model: nn.Module, attention: nn.Module, site: LayerHeads, kept: IntArray) -> bool:
+def _zoo_vision(model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntArray) -> bool:
     untyped: Any = attention
     if not isinstance(model, VisionTransformer) or not _linears(attention, ("query_key_value", "output")):
         return False
-    channels = _channels(kept, site.head_width)
-    joint = np.concatenate([part * site.width + channels for part in range(3)])
+    channels = _channels(kept, layer.head_width)
+    joint = np.concatenate([part * layer.width + channels for part in range(3)])
     smaller = JointAttention(
-        _fewer_outputs(untyped.query_key_value, joint), untyped.output, kept.size, site.head_width
+        _fewer_outputs(untyped.query_key_value, joint), untyped.output, kept.size, layer.head_width
     )
-    replace_module(model, site.attention, smaller.train(attention.training))
+    replace_module(model, layer.attention, smaller.train(attention.training))
     return True

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from haarbor.array_types import BoolArray
+from haarbor.capturing import is_huggingface
 from haarbor.errors import PruningError
-from haarbor.pruning._model_batches import ModelBatch, is_huggingface
+from haarbor.pruning._model_batches import ModelBatch
 from haarbor.pruning._network_heads import NetworkHeads
 from haarbor.pruning._prune_heads import largest_difference
 
@@ -21,7 +22,7 @@ _TOLERANCE = 1e-5
 
 
 def standard_model(
-    smaller: torch.nn.Module, sites: NetworkHeads, removed: BoolArray, batch: ModelBatch
+    smaller: torch.nn.Module, heads: NetworkHeads, removed: BoolArray, batch: ModelBatch
 ) -> Any:
     """The smaller network as a plain Hugging Face model, whose configuration says how many heads it has.
 
@@ -32,7 +33,7 @@ def standard_model(
     smaller : transformers.PreTrainedModel
         From :func:`haarbor.pruning.prune_heads`, with a removal that leaves all layers alike
         (``removal(..., within="uniform")``).
-    sites : NetworkHeads
+    heads : NetworkHeads
         Of the whole network.
     removed : ndarray of bool, shape (n_heads,)
     batch : ModelBatch
@@ -58,15 +59,15 @@ def standard_model(
             f"only models of transformers have standard checkpoints; {type(smaller).__name__} is none. Save "
             "it with save_pruned."
         )
-    n_heads, n_shared = _heads_left(sites, removed)
+    n_heads, n_shared = _heads_left(heads, removed)
     config = copy.deepcopy(smaller.config)
     untyped: Any = config
-    width = sites.layers[0].head_width
+    width = heads.layers[0].head_width
     untyped.num_attention_heads = n_heads
     if getattr(untyped, "num_key_value_heads", None) is not None:
         untyped.num_key_value_heads = n_shared
     untyped.head_dim = width
-    projection: Any = smaller.get_submodule(sites.layers[0].projection)
+    projection: Any = smaller.get_submodule(heads.layers[0].projection)
     if projection.bias is not None and getattr(untyped, "attention_bias", None) is False:
         untyped.attention_bias = True
     weights = smaller.state_dict()
@@ -85,12 +86,12 @@ def standard_model(
     return found
 
 
-def _heads_left(sites: NetworkHeads, removed: BoolArray) -> tuple[int, int]:
+def _heads_left(heads: NetworkHeads, removed: BoolArray) -> tuple[int, int]:
     """Query heads and key-value heads that every layer has left."""
     counts = set()
-    for site, gone in zip(sites.layers, sites.by_layer(removed), strict=True):
-        kept = np.setdiff1d(np.arange(site.n_heads), gone)
-        _, group_sizes = np.unique(kept // site.head_group, return_counts=True)
+    for layer, gone in zip(heads.layers, heads.by_layer(removed), strict=True):
+        kept = np.setdiff1d(np.arange(layer.n_heads), gone)
+        _, group_sizes = np.unique(kept // layer.head_group, return_counts=True)
         counts.add((kept.size, group_sizes.size, *np.unique(group_sizes).tolist()))
     if len(counts) != 1 or len(next(iter(counts))) != 3:
         raise PruningError(

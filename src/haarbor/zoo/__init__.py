@@ -6,7 +6,7 @@ from haarbor.needed_packages import needed_package as _needed_package
 for _name in ("torch", "safetensors"):
     _needed_package(_name, "a model")
 
-from haarbor.zoo._checkpoint import ZooNetwork, load_checkpoint, save_checkpoint
+from haarbor.zoo._checkpoint import ZooNetwork, load_checkpoint, n_parameters, save_checkpoint
 from haarbor.zoo._embedded import (
     EMBEDDED_NAMES,
     LabelledImages,
@@ -37,6 +37,7 @@ __all__ = [
     "embedded_training",
     "json_object",
     "load_checkpoint",
+    "n_parameters",
     "relative_shift",
     "sample_images",
     "sample_images_path",

@@ -18,7 +18,7 @@ from haarbor.zoo._json_file import json_object
 from haarbor.zoo._transformer_xl import TransformerXL, TransformerXLConfig
 from haarbor.zoo._vision_transformer import VisionTransformer, VisionTransformerConfig
 
-__all__ = ["ZooNetwork", "load_checkpoint", "save_checkpoint"]
+__all__ = ["ZooNetwork", "load_checkpoint", "n_parameters", "save_checkpoint"]
 
 ZooNetwork = TransformerXL | VisionTransformer
 
@@ -107,3 +107,8 @@ def _require_plausible_sizes(settings: Any, n_tensors: int) -> None:
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def n_parameters(model: torch.nn.Module) -> int:
+    """Number of weights."""
+    return sum(weight.numel() for weight in model.parameters())

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from haarbor.capturing.inputs import ImageSettings, TokenInputs, dataset_samples
+from haarbor.capturing.inputs import ImageSettings, dataset_samples
 from haarbor.errors import CaptureError, SettingError
+from tests.capturing.inputs.builders import TAKES
 from tests.capturing.inputs.small_models import word_tokenizer
 
-TAKES = TokenInputs(vocab_size=12, max_tokens=8)
 SETTINGS = ImageSettings(
     input_name="pixel_values",
     size=(8, 8),

@@ -1,30 +1,23 @@
 import dataclasses
+import io
+import struct
+import zlib
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 from haarbor.capturing.inputs import ImageSettings, image_samples, model_inputs
 from haarbor.capturing.inputs._images import picture_samples
 from haarbor.errors import CaptureError, DataError, ShapeError
+from tests.capturing.inputs.builders import PLAIN, SMALL, assert_one_line, tensor
 from tests.capturing.inputs.small_models import small_model
 
-PLAIN = ImageSettings(
-    input_name="pixel_values",
-    size=(8, 8),
-    patch_size=(4, 4),
-    resize_to=(8, 8),
-    mean=(0.5, 0.5, 0.5),
-    std=(0.5, 0.5, 0.5),
-    prefix=("CLS",),
-    source="by hand",
-)
-
-
-@pytest.fixture
-def pixels(rng):
-    return rng.integers(0, 256, (3, 20, 14, 3), dtype=np.uint8)
+SHORTER_EDGE = ImageSettings(
+    input_name="pixel_values", size=(64, 64), patch_size=(16, 16), resize_to=80, mean=(0.5,) * 3,
+    std=(0.5,) * 3, source="by hand",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -33,10 +26,6 @@ def folder(tmp_path, pixels):
         Image.fromarray(image).save(tmp_path / name)
     (tmp_path / "notes.txt").write_text("not an image")
     return tmp_path
-
-
-def tensor(samples, index=0):
-    return samples[index].inputs["pixel_values"]
 
 
 def test_values_are_scaled_to_mean_and_deviation_by_hand():
@@ -121,24 +110,6 @@ def test_pictures_turned_by_the_camera_are_set_upright(tmp_path):
     assert (values[0, :, 4:] == 1).all()
 
 
-@pytest.mark.parametrize(
-    ("kind", "prefix"),
-    [
-        ("ViTModel", ("CLS",)),
-        ("DeiTModel", ("CLS", "DIST")),
-        ("SiglipVisionModel", ()),
-        ("Dinov2WithRegistersModel", ("CLS", "REG0", "REG1")),
-    ],
-)
-def test_there_is_a_label_for_every_token_of_the_model(pixels, kind, prefix):
-    model = small_model(kind)
-    settings = model_inputs(model)
-    sample = image_samples(pixels, settings=settings)[0]
-    assert sample.labels == (*prefix, "0,0", "0,1", "1,0", "1,1")
-    with torch.no_grad():
-        assert model(**sample.inputs).last_hidden_state.shape[1] == len(sample.labels)
-
-
 def test_without_a_preprocessor_the_description_says_what_was_done(pixels):
     settings = model_inputs(small_model("ViTModel"))
     samples = image_samples(pixels, settings=settings)
@@ -146,17 +117,6 @@ def test_without_a_preprocessor_the_description_says_what_was_done(pixels):
     assert samples.description == (
         "an array of images, resized to 8 x 8, normalised by no preprocessor_config.json: 0.5 and 0.5"
     )
-
-
-def test_a_preprocessor_may_leave_values_as_they_are():
-    settings = model_inputs(small_model("ViTModel"), {"do_normalize": False, "do_rescale": False})
-    image = np.full((1, 8, 8, 3), 7, dtype=np.uint8)
-    assert (tensor(image_samples(image, settings=settings)) == 7).all()
-
-
-def test_a_preprocessor_for_other_channels_is_refused():
-    with pytest.raises(CaptureError, match="for each of 3 channels; found 1"):
-        model_inputs(small_model("ViTModel"), {"image_mean": [0.5], "image_std": [0.5]})
 
 
 def test_a_folder_without_images_is_refused(tmp_path):
@@ -194,12 +154,6 @@ def test_floats_outside_zero_to_one_are_refused(wrong):
         image_samples(images, settings=PLAIN)[0]
 
 
-def test_an_archive_of_several_arrays_must_say_which(tmp_path, pixels):
-    np.savez(tmp_path / "x.npz", a=pixels, b=pixels)
-    with pytest.raises(CaptureError, match="one array, or one called 'images'; found a, b"):
-        image_samples(tmp_path / "x.npz", settings=PLAIN)
-
-
 def test_opened_pictures_are_samples_as_well(pixels):
     samples = picture_samples([Image.fromarray(image) for image in pixels], "a set", settings=PLAIN)
     assert len(samples) == 3
@@ -230,3 +184,86 @@ def test_pictures_for_runs_are_small_and_of_three_colours(rng):
 def test_images_of_other_channels_have_no_picture():
     four = dataclasses.replace(PLAIN, n_channels=4, mean=(0.5,) * 4, std=(0.5,) * 4)
     assert image_samples(np.zeros((1, 4, 8, 8)), settings=four)[0].picture is None
+
+
+def png(image, **options):
+    written = io.BytesIO()
+    image.save(written, "PNG", **options)
+    return written.getvalue()
+
+
+def promised_png(width, height):
+    """A file that says it is an image of that size, and holds next to nothing."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(bytes(99)))
+        + chunk(b"IEND", b"")
+    )
+
+
+def long_text_png():
+    notes = PngImagePlugin.PngInfo()
+    notes.add_text("note", "x" * 5_000_000, zip=True)
+    return png(Image.new("RGB", (8, 8)), pnginfo=notes)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "a.png must be an image; it could not be read: cannot identify"),
+        (b"junk" * 99, "a.png must be an image; it could not be read: cannot identify"),
+        (png(Image.effect_noise((64, 64), 50))[:-400], "a.png must be an image; .* truncated"),
+        (promised_png(60_000, 60_000), "a.png must be an image; .* exceeds limit"),
+        (promised_png(2**31 - 1, 2**31 - 1), "a.png must be an image; .* exceeds limit"),
+        (promised_png(10_000, 10_000), "a.png must be an image; .* truncated"),
+        (promised_png(0, 5), "a.png must be an image"),
+        (long_text_png(), "a.png must be an image; .* too large"),
+    ],
+    ids=["empty", "junk", "cut", "bomb", "largest", "large", "nothing", "long text"],
+)  # fmt: skip
+def test_images_that_are_none_are_one_line(tmp_path, content, message):
+    (tmp_path / "a.png").write_bytes(content)
+    with pytest.raises(CaptureError, match=message) as found:
+        image_samples(tmp_path, settings=SMALL)[0]
+    assert_one_line(found.value)
+    assert str(tmp_path) not in str(found.value)
+
+
+def test_animated_images_are_refused_and_second_views_of_photographs_are_not(tmp_path):
+    frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
+    frames[0].save(tmp_path / "a.png", save_all=True, append_images=frames[1:])
+    with pytest.raises(DataError, match=r"a.png must be one picture; it is animated"):
+        image_samples(tmp_path, settings=SMALL)[0]
+    (tmp_path / "a.png").unlink()
+    frames[0].save(tmp_path / "a.gif", save_all=True, append_images=frames[1:])
+    (tmp_path / "a.gif").rename(tmp_path / "b.png")
+    with pytest.raises(DataError, match=r"b.png must be one picture; it is animated"):
+        image_samples(tmp_path, settings=SMALL)[0]
+    (tmp_path / "b.png").unlink()
+    frames[0].save(tmp_path / "c.jpg", "MPO", save_all=True, append_images=frames[1:])
+    assert image_samples(tmp_path, settings=SMALL)[0].picture[4, 4, 0] > 200
+
+
+def test_a_strip_that_would_become_endless_is_refused(tmp_path):
+    Image.new("RGB", (60_000, 1)).save(tmp_path / "a.png")
+    arrays = (np.zeros((1, 1, 60_000, 3), np.uint8), np.zeros((1, 3, 60_000, 1), np.float32))
+    for images in (tmp_path, *arrays):
+        with pytest.raises(DataError, match="must not be so narrow; found"):
+            image_samples(images, settings=SHORTER_EDGE)[0]
+
+
+def test_folders_that_may_not_be_read_are_one_line(tmp_path, monkeypatch):
+    import pathlib
+
+    def closed(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(pathlib.Path, "iterdir", closed)
+    with pytest.raises(CaptureError, match="must be a folder of images that can be read; Permission denied"):
+        image_samples(tmp_path, settings=SMALL)

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 import torch
 
@@ -29,13 +28,6 @@ def test_a_slice_of_samples_is_samples():
 def test_a_sample_beyond_the_end_is_refused():
     with pytest.raises(IndexError, match="there are 2 samples; number 2 was asked for"):
         random_samples(TAKES, n_samples=2, n_tokens=5)[2]
-
-
-def test_moving_a_sample_changes_the_dtype_of_floats_alone():
-    inputs = {"pixel_values": torch.zeros(1, 3), "attention_mask": torch.ones(1, 3, dtype=torch.int64)}
-    moved = Sample(inputs=inputs, labels=(), valid=np.ones(3, dtype=bool)).inputs_on("cpu", torch.float16)
-    assert moved["pixel_values"].dtype == torch.float16
-    assert moved["attention_mask"].dtype == torch.int64
 
 
 def test_a_sample_says_its_size_in_one_line():

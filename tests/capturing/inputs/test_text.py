@@ -6,11 +6,11 @@ import pytest
 import torch
 
 import haarbor.capturing.inputs._text as text_module
-from haarbor.capturing.inputs import DecoderInputs, TokenInputs, model_inputs, text_samples
-from haarbor.errors import CaptureError, DataError, SettingError
-from tests.capturing.inputs.small_models import byte_tokenizer, small_model, word_tokenizer
-
-TAKES = TokenInputs(vocab_size=12, max_tokens=8)
+from haarbor.capturing.inputs import model_inputs, text_samples
+from haarbor.capturing.inputs._text import text_pieces_samples
+from haarbor.errors import CaptureError, SettingError
+from tests.capturing.inputs.builders import TAKES, assert_one_line, flipped
+from tests.capturing.inputs.small_models import small_model, word_tokenizer
 
 
 @pytest.fixture
@@ -104,28 +104,6 @@ def test_reading_a_part_of_a_long_text_gives_the_windows_of_the_whole(tmp_path, 
     assert ids_of(part) == whole[:50]
 
 
-def test_parts_of_a_character_are_labelled_by_their_entry(tmp_path):
-    path = tmp_path / "letters.txt"
-    path.write_text("a é", encoding="utf-8")
-    (sample,) = text_samples(
-        path, byte_tokenizer(), n_tokens=4, takes=TokenInputs(vocab_size=256, max_tokens=None)
-    )
-    assert sample.labels == ("a", " ", "Ã", "©")
-
-
-def test_a_decoder_reads_the_same_text_one_place_later(story):
-    takes = TokenInputs(
-        vocab_size=12, max_tokens=8, decoder=DecoderInputs(start_id=2, vocab_size=12, max_tokens=8)
-    )
-    tokenizer = word_tokenizer(pad_token="[PAD]")
-    sample = text_samples(story, tokenizer, n_tokens=5, takes=takes, split="lines")[0]
-    assert sample.inputs["input_ids"].tolist() == [[4, 5, 6, 0, 0]]
-    assert sample.inputs["decoder_input_ids"].tolist() == [[2, 4, 5, 6, 0]]
-    assert sample.inputs["decoder_attention_mask"].tolist() == [[1, 1, 1, 1, 0]]
-    assert sample.decoder_labels == ("[CLS]", "the", "cat", "sat", "[PAD]")
-    assert sample.decoder_valid.tolist() == [True, True, True, True, False]
-
-
 @pytest.mark.parametrize("kind", ["GPT2LMHeadModel", "BertModel", "RobertaModel", "T5Model", "BartModel"])
 def test_padding_does_not_change_what_a_model_computes_of_real_tokens(story, kind):
     model = small_model(kind)
@@ -142,14 +120,6 @@ def test_padding_does_not_change_what_a_model_computes_of_real_tokens(story, kin
 def test_more_tokens_than_the_model_has_positions_for_are_refused(story):
     with pytest.raises(CaptureError, match="9 tokens were asked for; the model has positions for 8"):
         text_samples(story, word_tokenizer(), n_tokens=9, takes=TAKES)
-
-
-def test_ids_beyond_the_models_vocabulary_are_refused(story):
-    samples = text_samples(story, word_tokenizer(), n_tokens=4, takes=TokenInputs(vocab_size=6, max_tokens=8))
-    with pytest.raises(
-        DataError, match=r"lie in 0..5, the model's vocabulary; found 6. Use the tokenizer that"
-    ):
-        samples[0]
 
 
 def test_more_samples_than_the_text_has_are_refused(story):
@@ -211,3 +181,70 @@ def test_settings_that_are_not_offered_are_refused(story):
         text_samples(story, word_tokenizer(), n_tokens=0, takes=TAKES)
     with pytest.raises(SettingError, match="number of batches must be at least 1; found 0"):
         text_samples(story, word_tokenizer(), n_tokens=2, takes=TAKES, n_samples=0)
+
+
+def gzipped(data):
+    """Without the time: the names of tests must be the same in every process."""
+    return gzip.compress(data, mtime=0)
+
+
+def read_text(folder, name, content, **options):
+    (folder / name).write_bytes(content)
+    return text_samples(folder / name, word_tokenizer(pad_token="[PAD]"), n_tokens=2, takes=TAKES, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b"", "a.txt must hold text; it is empty"),
+        ("a.txt", b" \n\n", "a.txt must hold text; it is empty"),
+        ("a.txt", b"\xef\xbb\xbf", "a.txt must hold text; it is empty"),
+        ("a.txt", b"the cat\nsat caf\xe9", r"byte 15 \(line 2\) is 0xe9, .* iconv -f LATIN1 -t UTF-8"),
+        ("a.txt", b"the cat sat \n" * 9000 + b"\xff", r"byte 117000 \(line 9001\) is 0xff"),
+        ("a.txt", "the cat".encode("utf-16"), r"byte 0 \(line 1\) is 0x.*iconv -f UTF-16 -t UTF-8"),
+        ("a.txt", b"the cat \xed\xa0\x80", r"byte 8 \(line 1\) is 0xed"),
+        ("a.txt", b"the cat \xe2\x82", r"byte 8 \(line 1\) is 0xe2, which is not \(unexpected end of data\)"),
+        ("a.txt.gz", gzipped(b"the caf\xe9"), r"byte 7 \(line 1\) is 0xe9"),
+        ("a.txt.gz", flipped(gzipped(bytes(range(1, 127)) * 50), 60), "a.txt.gz could not be read: "),
+        ("a.txt.gz", flipped(gzipped(b"the cat " * 900), -6), "a.txt.gz could not be read: CRC"),
+        ("a.txt.xz", flipped(lzma.compress(b"the cat " * 900), 30), "a.txt.xz could not be read: "),
+    ],
+)  # fmt: skip
+def test_text_that_is_none_is_one_line(tmp_path, name, content, message):
+    with pytest.raises(CaptureError, match=message) as found:
+        read_text(tmp_path, name, content)
+    assert_one_line(found.value)
+
+
+def test_lines_that_are_no_text_are_one_line(tmp_path):
+    with pytest.raises(CaptureError, match=r"byte 11 \(line 2\) is 0xff"):
+        read_text(tmp_path, "a.txt", b"the cat\nsat\xff\n", split="lines")
+
+
+def test_a_nul_is_a_letter_like_others(tmp_path):
+    samples = read_text(tmp_path, "a.txt", b"the cat\0sat on")
+    assert [sample.labels for sample in samples] == [("the", "cat"), ("[UNK]", "sat")]
+
+
+def test_a_compressed_file_of_one_endless_line_is_read_no_further_than_needed(tmp_path, monkeypatch):
+    import haarbor.capturing.inputs._text as module
+
+    monkeypatch.setattr(module, "_FIRST_CHARACTERS", 64)
+    pieces = []
+    original = module._stream
+    monkeypatch.setattr(
+        module,
+        "_stream",
+        lambda found, *rest: original((pieces.append(piece) or piece for piece in found), *rest),
+    )
+    assert len(read_text(tmp_path, "a.txt.gz", gzipped(b"the cat " * 100_000), n_samples=1)) == 1
+    assert sum(map(len, pieces)) < 2000
+
+
+@pytest.mark.parametrize(
+    "pieces", [["the \ud800 cat"], [b"the cat"], [5]], ids=["surrogate", "bytes", "number"]
+)
+def test_pieces_that_are_no_text_are_one_line(pieces):
+    with pytest.raises(CaptureError) as found:
+        text_pieces_samples(pieces, "the web", word_tokenizer(), n_tokens=2, takes=TAKES)
+    assert_one_line(found.value)

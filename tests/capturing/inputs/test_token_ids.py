@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from haarbor.capturing.inputs import TokenInputs, token_id_samples
+from haarbor.capturing.inputs import token_id_samples
 from haarbor.errors import CaptureError, DataError, ShapeError
+from tests.capturing.inputs.builders import TAKES
 from tests.capturing.inputs.small_models import word_tokenizer
 
-TAKES = TokenInputs(vocab_size=12, max_tokens=8)
 IDS = np.array([[4, 5, 6, 0], [7, 0, 8, 9]])
 
 

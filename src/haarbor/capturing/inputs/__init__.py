@@ -1,5 +1,6 @@
 """Inputs of models: text, token ids, images, data sets of the hub, noise."""
 
+from haarbor.capturing.inputs._arrays import archived_array
 from haarbor.capturing.inputs._hub_datasets import dataset_samples
 from haarbor.capturing.inputs._image_settings import ImageSettings
 from haarbor.capturing.inputs._images import image_samples
@@ -20,6 +21,7 @@ __all__ = [
     "Sample",
     "Samples",
     "TokenInputs",
+    "archived_array",
     "dataset_samples",
     "image_samples",
     "memory_window_samples",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from haarbor.capturing._first_line import first_line
 from haarbor.capturing.inputs._image_settings import ImageSettings
 from haarbor.capturing.inputs._images import picture_samples
 from haarbor.capturing.inputs._samples import Samples, checked_count, chosen_count, require_takes
@@ -112,9 +113,8 @@ def _rows(name: str, configuration: str | None, part: str) -> Iterator[dict[str,
         raise
     # The package raises whatever its network and file readers raise.
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CaptureError(
-            f"the data set {name:.80} could not be read: {reason.rstrip('.'):.200}. Check its name and the "
+            f"the data set {name:.80} could not be read: {first_line(error):.200}. Check its name and the "
             "connection, or save it and pass the file."
         ) from error
 

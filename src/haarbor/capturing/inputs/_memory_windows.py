@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from haarbor.capturing._model_forward import model_forward
 from haarbor.capturing.inputs._samples import Sample, Samples
 from haarbor.errors import CaptureError
 from haarbor.zoo import TransformerXL, TransformerXLOutput
@@ -127,11 +128,11 @@ class _Remembered(Samples):
         beginning = max(0, place - self._n_filling * self._model.config.n_layers)
         if not beginning <= self._before <= place:
             self._before, self._memory = beginning, None
-        weight = next(self._model.parameters())
         with torch.no_grad():
             for earlier in range(self._before, place):
-                inputs = self._window(earlier).inputs_on(weight.device, weight.dtype)
-                self._memory = self._model(**inputs, memory=self._memory).memory
+                remembered = {} if self._memory is None else {"memory": self._memory}
+                inputs = {**self._window(earlier).inputs, **remembered}
+                self._memory = model_forward(self._model, inputs).memory
         self._before = place
         assert self._memory is not None  # at least one window fills it
         return self._memory

@@ -47,24 +47,6 @@ class Sample:
         n_valid = len(self.labels) if self.valid is None else int(self.valid.sum())
         return f"Sample({len(self.labels)} tokens, {n_valid} valid{decoder})"
 
-    def inputs_on(self, device: torch.device | str, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """Inputs on a device; those that are not integers in `dtype`.
-
-        Parameters
-        ----------
-        device : torch.device or str
-        dtype : torch.dtype
-            That of the model's weights.
-
-        Returns
-        -------
-        dict of str to tensor
-        """
-        return {
-            name: tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
-            for name, tensor in self.inputs.items()
-        }
-
 
 class Samples(Sequence[Sample]):
     """Samples made when they are asked for, the same ones every time.

@@ -13,6 +13,7 @@ from typing import Any, Literal, TextIO
 import numpy as np
 
 from haarbor.array_types import IntArray
+from haarbor.capturing._first_line import first_line
 from haarbor.capturing.inputs._samples import (
     Sample,
     Samples,
@@ -293,9 +294,8 @@ def _ids(tokenizer: Any, text: str, *, special: bool = False) -> list[int]:
         return list(found["input_ids"])
     # Half a surrogate pair is no character; a tokenizer without an unknown token fails on unknown words.
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CaptureError(
-            f"the tokenizer must take the text; it fails on it: {reason.rstrip('.'):.200}. Use the tokenizer "
+            f"the tokenizer must take the text; it fails on it: {first_line(error):.200}. Use the tokenizer "
             "that belongs to the model, and text of whole characters."
         ) from error
 

@@ -1,4 +1,4 @@
-"""Token ids that somebody else has made: one row a sample."""
+"""Token ids that somebody else has made: one row per sample."""
 
 from __future__ import annotations
 

@@ -4,8 +4,9 @@ import torch
 from torch import nn
 
 from haarbor.errors import PruningError, SettingError
-from haarbor.pruning import LayerHeads, NetworkHeads, model_batches, network_heads
+from haarbor.pruning import NetworkHeads, model_batches, network_heads
 from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE
+from tests.pruning.builders import layer_heads
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, batches, network
 
 PROJECTIONS = {
@@ -22,12 +23,12 @@ PROJECTIONS = {
 
 @pytest.mark.parametrize("name", PROJECTIONS)
 def test_output_projections_and_blocks_are_found(name):
-    sites = network_heads(network(name), batches(name)[0])
-    site = sites.layers[1]
-    assert (site.projection, site.block) == PROJECTIONS[name]
-    assert site.n_heads == 4
-    assert site.head_width == (6 if name == "zoo-txl" else 8)
-    assert site.head_group == (2 if name == "llama" else 1)
+    heads = network_heads(network(name), batches(name)[0])
+    layer = heads.layers[1]
+    assert (layer.projection, layer.block) == PROJECTIONS[name]
+    assert layer.n_heads == 4
+    assert layer.head_width == (6 if name == "zoo-txl" else 8)
+    assert layer.head_group == (2 if name == "llama" else 1)
 
 
 @pytest.mark.parametrize("name", [*MADE_SMALLER, *MASKED_ONLY])
@@ -37,10 +38,10 @@ def test_every_attention_layer_has_a_site(name):
 
 
 def test_layers_that_share_weights_are_told_apart_by_their_calls():
-    sites = network_heads(network("albert"), batches("albert")[0])
-    assert [site.call for site in sites.layers] == [0, 1, 2]
-    assert len({site.projection for site in sites.layers}) == 1
-    assert sites.shares_weights
+    heads = network_heads(network("albert"), batches("albert")[0])
+    assert [layer.call for layer in heads.layers] == [0, 1, 2]
+    assert len({layer.projection for layer in heads.layers}) == 1
+    assert heads.shares_weights
 
 
 def test_no_hook_is_left_behind():
@@ -94,8 +95,8 @@ def test_a_model_in_training_is_refused():
         network_heads(network("gpt2").train(), batches("gpt2")[0])
 
 
-SITE = LayerHeads(projection="o", attention="a", call=0, n_heads=3, head_width=2, head_group=1, block=None)
-SITES = NetworkHeads((SITE, SITE))
+LAYER = layer_heads(3)
+NETWORK = NetworkHeads((LAYER, LAYER))
 
 
 @pytest.mark.parametrize(
@@ -103,8 +104,8 @@ SITES = NetworkHeads((SITE, SITE))
     [[(1, 0), (0, 2)], [3, 2], np.array([[0, 0, 1], [1, 0, 0]], bool), np.array([0, 0, 1, 1, 0, 0], bool)],
 )
 def test_heads_can_be_named_in_four_ways(heads):
-    assert SITES.mask(heads).tolist() == [False, False, True, True, False, False]
-    assert [part.tolist() for part in SITES.by_layer(SITES.mask(heads))] == [[2], [0]]
+    assert NETWORK.mask(heads).tolist() == [False, False, True, True, False, False]
+    assert [part.tolist() for part in NETWORK.by_layer(NETWORK.mask(heads))] == [[2], [0]]
 
 
 @pytest.mark.parametrize(
@@ -120,8 +121,8 @@ def test_heads_can_be_named_in_four_ways(heads):
 )
 def test_heads_that_are_not_there_are_refused(heads, message):
     with pytest.raises(SettingError, match=message):
-        SITES.mask(heads)
+        NETWORK.mask(heads)
 
 
 def test_no_heads_is_nothing_removed():
-    assert not SITES.mask([]).any()
+    assert not NETWORK.mask([]).any()

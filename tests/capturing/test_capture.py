@@ -7,15 +7,10 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import haarbor as hb  # noqa: E402
-from haarbor.capturing import load_model  # noqa: E402
+from haarbor.capturing import capture, load_model  # noqa: E402
 from haarbor.errors import CaptureError, HaarborError  # noqa: E402
 from haarbor.store import import_arrays  # noqa: E402
-from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE, SMALL_MODELS  # noqa: E402
-
-
-def gpt2():
-    return SMALL_MODELS["gpt2"].build("eager")
-
+from tests.capturing.small_models import IDS, NEVER_CALL_THE_INTERFACE, SMALL_MODELS, gpt2  # noqa: E402
 
 BATCH = SMALL_MODELS["gpt2"].batch()
 
@@ -130,3 +125,105 @@ def test_a_model_of_transformers_that_computes_by_itself_is_refused_with_advice_
         output = model(**small.batch(), output_attentions=True)
     run = import_arrays(torch.stack(output.attentions), tmp_path / "imported", axes=axes)
     assert (len(run.layers), run.heads_per_layer) == (3, 4)
+
+
+def test_inputs_that_carry_gradients_are_taken(tmp_path):
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(32, 4, 32, batch_first=True)
+    model = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval()
+    tokens = torch.randn(1, 4, 32)
+    expected = capture(model, [tokens], tmp_path / "plain")
+    found = capture(model, [tokens.clone().requires_grad_()], tmp_path / "grad")
+    np.testing.assert_array_equal(np.asarray(found.tensor(0)), np.asarray(expected.tensor(0)))
+
+
+def test_a_model_in_bfloat16_is_captured(tmp_path):
+    # Without oneDNN, which uses instructions that some virtual machines promise and do not have.
+    before, *_ = torch.backends.mkldnn.set_flags(False)
+    try:
+        run = capture(gpt2().bfloat16(), [IDS[:1]], tmp_path / "run", content=("probabilities", "logits"))
+    finally:
+        torch.backends.mkldnn.set_flags(before)
+    np.testing.assert_allclose(np.asarray(run.tensor(0)).sum(axis=1), 1, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        (torch.full((1, 4), 4000), r"fails on inputs \(1, 4\) with IndexError"),
+        ({"unheard_of": IDS}, r"fails on unheard_of \(1, 8\) with (TypeError|ValueError)"),
+        (torch.zeros(1, 4, 4, 4), r"fails on inputs \(1, 4, 4, 4\) with "),
+    ],
+)
+def test_a_model_that_fails_on_its_inputs_is_one_line(batch, message, tmp_path):
+    with pytest.raises(CaptureError, match=message) as found:
+        capture(gpt2(), [batch], tmp_path / "run")
+    assert "\n" not in str(found.value)
+    assert found.value.__cause__ is not None
+
+
+def test_padding_is_masked_out(tmp_path):
+    small = SMALL_MODELS["bert"]
+    run = capture(small.build("eager"), [small.batch()], tmp_path / "run")
+    mask = run.mask(0)
+    assert mask[:11, :11].all()
+    assert not mask[11:].any()
+    assert not mask[:, 11:].any()
+
+
+def test_every_element_of_a_batch_becomes_a_batch_of_the_run(tmp_path):
+    small = SMALL_MODELS["gpt2"]
+    model = small.build("eager")
+    ids = torch.randint(0, 97, (3, 8), generator=torch.Generator().manual_seed(0))
+    together = capture(model, [{"input_ids": ids}], tmp_path / "together")
+    apart = capture(model, [{"input_ids": row[None]} for row in ids], tmp_path / "apart")
+    assert together.batches == apart.batches == (0, 1, 2)
+    for batch in range(3):
+        np.testing.assert_array_equal(np.asarray(together.tensor(batch)), np.asarray(apart.tensor(batch)))
+
+
+def test_a_model_in_training_mode_is_refused(tmp_path):
+    small = SMALL_MODELS["gpt2"]
+    with pytest.raises(CaptureError, match=r"eval mode.*model.eval\(\)"):
+        capture(small.build("eager").train(), [small.batch()], tmp_path / "run")
+
+
+def test_an_interrupted_capture_goes_on_and_equals_an_uninterrupted_one(tmp_path):
+    small = SMALL_MODELS["gpt2"]
+    model = small.build("eager")
+    batches = [
+        {"input_ids": torch.randint(0, 97, (1, 8), generator=torch.Generator().manual_seed(i))}
+        for i in range(4)
+    ]
+    whole = capture(model, batches, tmp_path / "whole")
+
+    def stop_after_two(_step, done, _total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        capture(model, batches, tmp_path / "parts", on_progress=stop_after_two)
+    done = []
+    capture(model, batches, tmp_path / "parts", on_progress=lambda _step, index, _total: done.append(index))
+    assert done == [3, 4]
+    files = sorted(
+        path.relative_to(tmp_path / "whole") for path in (tmp_path / "whole").rglob("*") if path.is_file()
+    )
+    assert files == sorted(
+        path.relative_to(tmp_path / "parts") for path in (tmp_path / "parts").rglob("*") if path.is_file()
+    )
+    for path in files:
+        assert (tmp_path / "whole" / path).read_bytes() == (tmp_path / "parts" / path).read_bytes(), path
+    assert whole.n_batches == 4
+
+
+def test_what_a_vision_model_saw_is_kept_beside_its_attention(tmp_path):
+    from haarbor.capturing.inputs import image_samples, model_inputs
+
+    model = SMALL_MODELS["vit"].build("eager")
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 16, 16, 3), dtype=np.uint8)
+    samples = image_samples(pixels, settings=model_inputs(model))
+    run = capture(model, samples, tmp_path / "run")
+    assert run.plan.labels == "patches"
+    for batch in run.batches:
+        np.testing.assert_array_equal(run.picture(batch), pixels[batch])

@@ -2,41 +2,15 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-
 import haarbor as hb  # noqa: E402
-from haarbor.capturing.inputs import (  # noqa: E402
-    Sample,
-    TokenInputs,
-    memory_window_samples,
-    random_samples,
-    windows_to_fill,
-)
+from haarbor.capturing.inputs import Sample, memory_window_samples, windows_to_fill  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
-from haarbor.zoo import TransformerXL, TransformerXLConfig  # noqa: E402
-
-TAKES = TokenInputs(vocab_size=50, max_tokens=None)
-
-
-def network(memory_length):
-    torch.manual_seed(0)
-    config = TransformerXLConfig(
-        vocab_size=50, width=16, n_layers=2, n_heads=2, head_width=8, inner_width=16,
-        memory_length=memory_length,
-    )  # fmt: skip
-    model = TransformerXL(config).eval()
-    for name, weight in model.named_parameters():
-        if "norm" not in name:
-            torch.nn.init.normal_(weight, std=0.3)
-    return model
-
-
-def windows(n, n_tokens):
-    return random_samples(TAKES, n_samples=n, n_tokens=n_tokens, seed=0)
+from tests.capturing.inputs.builders import memory_network, windows  # noqa: E402
 
 
 def test_attention_with_memory_is_that_of_the_whole_text(tmp_path):
     """With room for the whole text before, the recorded rows are the last rows of one long window."""
-    model, parts = network(memory_length=12), windows(4, 4)
+    model, parts = memory_network(memory_length=12), windows(4, 4)
     run = hb.capture(model, memory_window_samples(parts, model), tmp_path / "run")
     assert run.n_batches == 1
     whole = torch.cat([part.inputs["input_ids"] for part in parts], dim=1)
@@ -48,7 +22,7 @@ def test_attention_with_memory_is_that_of_the_whole_text(tmp_path):
 
 
 def test_keys_are_labelled_with_the_remembered_tokens():
-    model, parts = network(memory_length=6), windows(5, 4)
+    model, parts = memory_network(memory_length=6), windows(5, 4)
     samples = memory_window_samples(parts, model)
     assert len(samples) == 3
     for index in range(3):
@@ -60,7 +34,7 @@ def test_keys_are_labelled_with_the_remembered_tokens():
 
 
 def test_samples_are_the_same_in_any_order():
-    model, parts = network(memory_length=4), windows(6, 4)
+    model, parts = memory_network(memory_length=4), windows(6, 4)
     samples = memory_window_samples(parts, model)
     forward = [samples[index].inputs["memory"] for index in range(5)]
     backward = [samples[index].inputs["memory"] for index in reversed(range(5))]
@@ -70,14 +44,16 @@ def test_samples_are_the_same_in_any_order():
 
 
 def test_labels_of_memory_reach_the_run(tmp_path):
-    model, parts = network(memory_length=4), windows(3, 4)
+    model, parts = memory_network(memory_length=4), windows(3, 4)
     samples = memory_window_samples(parts, model)
     run = hb.capture(model, samples, tmp_path / "run")
     assert tuple(run.labels(1).key) == samples[1].key_labels
     assert tuple(run.labels(1).query) == samples[1].labels
 
 
-@pytest.mark.parametrize("model", [network(0), torch.nn.Linear(2, 2)], ids=["no memory", "another kind"])
+@pytest.mark.parametrize(
+    "model", [memory_network(0), torch.nn.Linear(2, 2)], ids=["no memory", "another kind"]
+)
 def test_a_model_without_memory_is_refused(model):
     with pytest.raises(CaptureError, match="must have a memory of earlier segments"):
         windows_to_fill(model, 4)
@@ -85,7 +61,7 @@ def test_a_model_without_memory_is_refused(model):
 
 def test_too_few_windows_are_refused():
     with pytest.raises(CaptureError, match=r"the text holds 2 windows, of which that takes 2"):
-        memory_window_samples(windows(2, 4), network(memory_length=8))
+        memory_window_samples(windows(2, 4), memory_network(memory_length=8))
 
 
 def test_key_labels_are_empty_where_keys_are_the_queries():

@@ -1,0 +1,59 @@
+"""Scores and probabilities of one attention call, by hand."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from haarbor.capturing import AttentionCall  # noqa: E402
+
+
+def call(**changes):
+    generator = torch.Generator().manual_seed(0)
+    query = torch.randn(1, 4, 3, 8, generator=generator)
+    key = torch.randn(1, 2, 5, 8, generator=generator)
+    plain = {"scaling": 0.5, "bias": None, "mask": None, "softcap": None, "sinks": None}
+    return AttentionCall(query=query, key=key, **{**plain, **changes})
+
+
+ALL = slice(0, 4)
+
+
+def test_neighbouring_heads_share_a_key_value_head():
+    one = call()
+    assert (one.n_heads, one.n_queries, one.n_keys, one.head_group) == (4, 3, 5, 2)
+    for head in range(4):
+        expected = 0.5 * one.query[0, head] @ one.key[0, head // 2].T
+        torch.testing.assert_close(one.logits(ALL)[0, head], expected)
+
+
+def test_a_cap_bends_the_scores_and_a_bias_is_added_after_it():
+    bias = torch.arange(20.0).view(1, 4, 1, 5)
+    plain, bent = call().logits(ALL), call(softcap=2.0, bias=bias).logits(ALL)
+    torch.testing.assert_close(bent, 2 * torch.tanh(plain / 2) + bias)
+
+
+@pytest.mark.parametrize("closed", [False, -10000.0, float("-inf"), torch.finfo(torch.float32).min])
+def test_closed_entries_get_no_weight(closed):
+    mask = torch.full((1, 1, 3, 5), True if closed is False else 0.0)
+    mask[..., 4] = closed
+    one = call(mask=mask)
+    assert one.valid()[0].tolist() == [[True] * 4 + [False]] * 3
+    weights = one.probabilities(one.logits(ALL), ALL)
+    assert weights[..., 4].max() == 0
+    torch.testing.assert_close(weights.sum(-1), torch.ones(1, 4, 3))
+
+
+def test_a_sink_takes_weight_that_no_key_gets():
+    one = call(sinks=torch.tensor([-30.0, 0.0, 0.0, 30.0]))
+    logits = one.logits(ALL)
+    total = one.probabilities(logits, ALL).sum(-1)
+    expected = logits.exp().sum(-1) / (logits.exp().sum(-1) + one.sinks.exp()[:, None])
+    torch.testing.assert_close(total, expected)
+
+
+def test_chunks_of_heads_cover_all_of_them_and_one_at_least():
+    one = call()
+    assert [(part.start, part.stop) for part in one.head_chunks(most_bytes=4 * 3 * 5 * 3)] == [(0, 3), (3, 4)]
+    assert [(part.start, part.stop) for part in one.head_chunks(most_bytes=1)] == [
+        (n, n + 1) for n in range(4)
+    ]

@@ -1,0 +1,99 @@
+"""Heads removed one after another, the rest of their layer refitted each time."""
+
+import numpy as np
+import pytest
+
+from haarbor.errors import DataError
+from haarbor.pruning import NetworkHeads, backward_elimination
+from tests.assertions import assert_close
+from tests.pruning.builders import layer_heads, moments_of
+from tests.reference.pruning import greedy_leftovers
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_the_elimination_is_that_of_fitting_every_candidate_anew(rng, relative):
+    heads = NetworkHeads((layer_heads(3, 2), layer_heads(4, 2)))
+    xs = [
+        rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6)),
+        rng.normal(size=(60, 8)) @ rng.normal(size=(8, 8)),
+    ]
+    weights = [rng.normal(size=(5, 6)), rng.normal(size=(5, 8))]
+    energies = [rng.uniform(1, 9, 60), rng.uniform(20, 90, 60)]
+    moments = [moments_of(x, w, e) for x, w, e in zip(xs, weights, energies, strict=True)]
+    found = backward_elimination(moments, heads, relative=relative, ridge=0.01)
+    centred, scaled = [], []
+    for x, weight, energy in zip(xs, weights, energies, strict=True):
+        shares = 1 / energy if relative else np.ones(60)
+        y = (x - (x * shares[:, None]).sum(0) / shares.sum()) * np.sqrt(shares)[:, None]
+        centred.append(y)
+        whole = weight if relative else weight / np.sqrt(energy.mean())
+        scaled.append(whole)
+    order, increases = greedy_leftovers(centred, scaled, 2, 0.01)
+    starts = [0, 3]
+    assert found.order.tolist() == [starts[layer] + head for layer, head in order]
+    assert_close(found.increases, increases, scale=1e3 * max(increases))
+    assert found.ranks[found.order].tolist() == list(range(7))
+
+
+def test_a_head_that_follows_from_another_goes_first(rng):
+    x = rng.normal(size=(80, 6))
+    x[:, 2:4] = x[:, 4:6] @ rng.normal(size=(2, 2))
+    weight = np.ones((3, 6)) * [5, 5, 9, 9, 9, 9]
+    found = backward_elimination(
+        [moments_of(x, weight, np.ones(80))], NetworkHeads((layer_heads(3, 2),)), ridge=1e-9
+    )
+    assert found.order[0] in (1, 2)
+    assert found.increases[0] < 1e-6 * found.increases[1]
+
+
+def test_every_layer_keeps_a_head_until_no_other_is_left(rng):
+    heads = NetworkHeads((layer_heads(2, 1), layer_heads(2, 1)))
+    small = moments_of(1e-6 * rng.normal(size=(30, 2)), np.ones((1, 2)), np.ones(30))
+    large = moments_of(rng.normal(size=(30, 2)), np.ones((1, 2)), np.ones(30))
+    order = backward_elimination([small, large], heads).order
+    assert set(order[:2].tolist()) & {0, 1}
+    assert set(order[:2].tolist()) & {2, 3}
+
+
+def test_the_first_price_of_a_head_is_its_response_and_grows_with_the_others_gone(rng):
+    x = rng.normal(size=(400, 8)) @ rng.normal(size=(8, 8))
+    heads = NetworkHeads((layer_heads(4, 2),))
+    moments = [moments_of(x, rng.normal(size=(5, 8)), np.ones(400))]
+    responses = np.array([4.0, 1.0, 2.0, 3.0])
+    found = backward_elimination(moments, heads, responses=responses)
+    assert found.order[0] == 1
+    assert found.increases[0] == pytest.approx(1.0)
+    assert found.increases[1] > 2.0  # the least response of those that are left
+    doubled = backward_elimination(moments, heads, responses=2 * responses)
+    assert doubled.order.tolist() == found.order.tolist()
+    np.testing.assert_allclose(doubled.increases, 2 * found.increases, rtol=1e-12)
+
+
+def test_heads_in_twins_cost_more_when_the_twin_is_gone(rng):
+    """Two equal heads of small response: one goes, the other is then as dear as what only it can give."""
+    z = rng.normal(size=(500, 2))
+    x = np.concatenate([z, z + 0.01 * rng.normal(size=(500, 2)), rng.normal(size=(500, 2))], axis=1)
+    heads = NetworkHeads((layer_heads(3, 2),))
+    moments = [moments_of(x, np.tile(np.eye(2), (1, 3)), np.ones(500))]
+    found = backward_elimination(moments, heads, responses=np.array([0.1, 0.11, 0.5]))
+    assert found.order.tolist() == [0, 2, 1]  # by their responses alone the twin would be second
+    assert np.argsort([0.1, 0.11, 0.5]).tolist() == [0, 1, 2]
+
+
+def test_silent_heads_go_first_whatever_was_measured(rng):
+    x = rng.normal(size=(60, 4))
+    x[:, :2] = 0.0
+    heads = NetworkHeads((layer_heads(2, 2),))
+    moments = [moments_of(x, rng.normal(size=(3, 4)), np.ones(60))]
+    for responses in ([0.0, 1.0], [0.5, 1.0], [0.0, 0.0]):
+        found = backward_elimination(moments, heads, responses=np.array(responses))
+        assert found.order.tolist() == [0, 1]
+        assert np.isfinite(found.increases).all()
+
+
+@pytest.mark.parametrize("responses", [[1.0], [1.0, -1.0], [1.0, np.nan]])
+def test_responses_that_do_not_fit_are_refused(rng, responses):
+    heads = NetworkHeads((layer_heads(2, 2),))
+    moments = [moments_of(rng.normal(size=(60, 4)), rng.normal(size=(3, 4)), np.ones(60))]
+    with pytest.raises(DataError, match="responses must be one finite number per head"):
+        backward_elimination(moments, heads, responses=np.array(responses))
