@@ -5,7 +5,7 @@ import pytest
 
 from haarbor.errors import SettingError
 from haarbor.store import open_run
-from tests.store.runs import tiny_plan, write_run
+from tests.store.builders import tiny_plan, write_run
 
 
 @pytest.fixture
