@@ -78,10 +78,11 @@ def test_an_array_in_a_file_may_be_larger_than_memory(tmp_path, monkeypatch):
 
 PROGRAM = """
 import re
+import sys
 import numpy as np
 import haarbor as hb
 
-N, HEADS = 256, 128
+N, HEADS = map(int, sys.argv[1:])
 rng = np.random.default_rng(0)
 X = np.empty((N, N, HEADS), np.float32)
 mask = np.tri(N, dtype=bool)
@@ -102,7 +103,12 @@ print(X.nbytes, 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status)[1]))
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
 def test_a_whole_network_is_organised_in_little_more_than_its_own_size():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    size, peak = map(int, done.stdout.split())
+    def measured(n_tokens, n_heads):
+        command = [sys.executable, "-c", PROGRAM, str(n_tokens), str(n_heads)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    # First a small one: where the kernels are not compiled yet, the compiler takes more than the tensor.
+    measured(8, 4)
+    size, peak = map(int, measured(256, 128).split())
     assert size == 256 * 256 * 128 * 4
     assert peak < size + 300e6, f"peak {peak / 1e6:.0f} MB for a tensor of {size / 1e6:.0f} MB"

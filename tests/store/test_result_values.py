@@ -27,10 +27,10 @@ def test_arrays_of_a_result_never_share_a_name(run):
 @pytest.mark.parametrize(
     "value", [np.zeros(2, dtype=np.longdouble), np.ma.array([1.0, 2.0], mask=[True, False])]
 )
-def test_arrays_that_would_not_come_back_are_refused(run, value):
+def test_arrays_that_would_not_come_back_are_refused(saved_run, value):
     with pytest.raises(SettingError, match="an array to be stored must hold numbers; the value is "):
-        run.save_result(value, "x", batch=0)
-    assert run.has_result("x", batch=0)
+        saved_run.save_result(value, "x", batch=0)
+    assert saved_run.has_result("x", batch=0)
 
 
 @pytest.mark.parametrize("dtype", [">f8", ">i2", "<f4", "?"])

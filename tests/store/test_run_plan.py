@@ -13,7 +13,7 @@ from tests.store.builders import CROSS, ENCODER, STREAM, nested, tiny_plan
         ({"n_layers": True}, "n_layers"),
         ({"n_queries": 2.0}, "n_queries"),
         ({"n_keys": "8"}, "n_keys"),
-        ({"n_queries": 10**7, "n_keys": 10**7}, "entries a layer"),
+        ({"n_queries": 10**7, "n_keys": 10**7}, "entries per layer"),
         ({"head_groups": (0, True)}, "head_groups"),
         ({"head_groups": (0, 2)}, "head_groups"),
         ({"head_groups": 5}, "head_groups"),

@@ -14,7 +14,7 @@ from haarbor.engines import ordered_results, thread_count
 from haarbor.errors import AffinityError, AffinityWarning
 from haarbor.memory import require_memory
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
-from haarbor.options import found_text
+from haarbor.options import found_text, is_whole_number
 from haarbor.spectral._markov import require_square, require_symmetric
 from haarbor.spectral._slices import slice_blocks
 
@@ -255,11 +255,7 @@ def _slices_of(
     else:
         names = tuple(f"axis {position}" for position in range(n_axes))
     position = names.index(axis) if isinstance(axis, str) and axis in names else axis
-    if (
-        isinstance(position, bool)
-        or not isinstance(position, int | np.integer)
-        or not -n_axes <= position < n_axes
-    ):
+    if not is_whole_number(position) or not -n_axes <= int(position) < n_axes:
         raise AffinityError(
             f"axis must be one of {names}; found {found_text(axis)}. Pass a name, or a position from "
             f"{-n_axes} to {n_axes - 1}."

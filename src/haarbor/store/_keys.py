@@ -14,7 +14,7 @@ from haarbor.errors import StoreError
 from haarbor.printable import printable
 from haarbor.store._failures import storage_failures
 from haarbor.store._local_keys import LocalKeys
-from haarbor.store._local_path import local_path, location_text
+from haarbor.store._local_path import checked_location, local_path
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -108,7 +108,7 @@ def keys_at(
         If it is no place, or the URL cannot be used.
     """
     if isinstance(location, (str, os.PathLike)) or not hasattr(location, "read_only"):
-        text = location_text(location)
+        text = checked_location(location)
         for scheme in ("file://", "local://"):
             if text.startswith(scheme):
                 return LocalKeys(local_path(text.removeprefix(scheme)))

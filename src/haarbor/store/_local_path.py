@@ -8,11 +8,11 @@ from pathlib import Path
 from haarbor.errors import StoreError
 from haarbor.printable import printable
 
-__all__ = ["local_path", "location_text"]
+__all__ = ["checked_location", "local_path"]
 
 
-def location_text(location: object) -> str:
-    """Text of a path or URL, after checking that it can be one.
+def checked_location(location: object) -> str:
+    """A path or URL as a text, after checking that it can be one.
 
     Raises
     ------
@@ -21,7 +21,7 @@ def location_text(location: object) -> str:
 
     Examples
     --------
-    >>> location_text("run.zarr")
+    >>> checked_location("run.zarr")
     'run.zarr'
     """
     try:
@@ -48,5 +48,5 @@ def location_text(location: object) -> str:
 
 
 def local_path(location: object) -> Path:
-    """Path of a file or folder, after checking that it can be one; see :func:`location_text`."""
-    return Path(location_text(location))
+    """Path of a file or folder, after checking that it can be one; see :func:`checked_location`."""
+    return Path(checked_location(location))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, IntArray, frozen, plain_array, real_array
 from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.errors import DataError, TreeError
-from haarbor.options import found_text
+from haarbor.options import found_text, is_whole_number
 from haarbor.trees._canonical_levels import canonical_levels
 from haarbor.trees._pruned_tree import PrunedTree, folder_weights, pruned_tree
 
@@ -203,7 +203,7 @@ class PartitionTree:
         >>> [f.tolist() for f in PartitionTree([[0, 0, 0], [0, 1, 0], [0, 1, 2]]).folders(1)]
         [[0, 2], [1]]
         """
-        if not _is_whole(level) or not -self.n_levels <= level < self.n_levels:
+        if not is_whole_number(level) or not -self.n_levels <= level < self.n_levels:
             raise TreeError(
                 f"level must lie in 0..{self.n_levels - 1}; found {found_text(level)}. The tree has "
                 f"{self.n_levels} levels."
@@ -332,12 +332,8 @@ class PartitionTree:
         return networkx_graph(self)
 
     def _require_folder(self, folder: int) -> None:
-        if not _is_whole(folder) or not 0 <= folder < self.n_folders:
+        if not is_whole_number(folder) or not 0 <= folder < self.n_folders:
             raise TreeError(
                 f"folder must lie in 0..{self.n_folders - 1}; found {found_text(folder)}. "
                 f"The tree has {self.n_folders} folders."
             )
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)

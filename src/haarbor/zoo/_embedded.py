@@ -11,6 +11,7 @@ import numpy as np
 
 from haarbor.array_types import ByteArray, IntArray, frozen
 from haarbor.errors import SettingError
+from haarbor.options import found_text
 from haarbor.zoo._checkpoint import ZooNetwork, load_checkpoint
 
 __all__ = [
@@ -61,8 +62,8 @@ def embedded_folder(name: str) -> Path:
     """
     if not isinstance(name, str) or name not in EMBEDDED_NAMES:
         raise SettingError(
-            f"an embedded network must be one of {', '.join(EMBEDDED_NAMES)}; found {name!r:.60}."
-            " Name one of these."
+            f"an embedded network must be one of {', '.join(EMBEDDED_NAMES)}; found {found_text(name)}. "
+            "Name one of these."
         )
     return _HERE / "weights" / name.replace("-", "_")
 
