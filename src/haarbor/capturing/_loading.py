@@ -1,4 +1,4 @@
-"""Models from a folder, a GGUF file, the Hugging Face hub or timm; no code and no pickles are taken in."""
+"""Models from a folder, a GGUF file, the Hugging Face hub or timm; no code is run and no pickle read."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _FROM_HUB = (
     "processor_config.json",
     "special_tokens_map.json",
 )
-# Parts above the attention layers, which a checkpoint of another task may lack.
+# Parts that come after the attention layers; a checkpoint for another task may lack them.
 _HEADS = ("classifier", "cls", "head", "lm_head", "pooler", "qa_outputs", "score")
 
 
@@ -366,7 +366,7 @@ def _timm_model(name: str, dtype: torch.dtype | None, device: torch.device) -> L
 
 @contextmanager
 def _quiet_transformers() -> Iterator[None]:
-    """Without progress bars and tables: what the user should know is in the notes."""
+    """Silence the progress bars and tables of transformers; what the user should know is in the notes."""
     from transformers.utils import logging as untyped_logging
 
     logging: Any = untyped_logging

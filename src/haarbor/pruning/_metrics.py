@@ -1,4 +1,4 @@
-"""What is measured of a model: its loss on text, on hidden tokens, on images, or anything a user gives."""
+"""Metrics of a model: its loss on text, at hidden tokens or on images, its accuracy, or a user's function."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Metric:
     function: Measure
     higher_is_better: bool = False
     shown: Callable[[ModelBatch], ModelBatch] = _as_it_is
-    """What the model gets to see of a batch, and which of its answers count; what is learnt from
-    calibration data is learnt from this."""
+    """Function of a batch that gives the batch as the model is shown it, and which of its answers count. The
+    calibration uses the same."""
     differentiable: Measure | None = None
     """What gradients are taken of, where the metric has none: the loss of a classifier for its accuracy."""
 

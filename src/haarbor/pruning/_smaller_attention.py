@@ -35,7 +35,7 @@ FEWER_HEADS = (
 
 
 class RepeatedHeads(nn.Module):
-    """Linear map whose output heads are handed out to query heads, some of them more than once.
+    """Linear map whose output heads are repeated, so that every query head has a copy of its own.
 
     Stands in for the projection of keys or values where key-value heads are left with different
     numbers of query heads.
