@@ -76,7 +76,7 @@ def begun_run(location: str | os.PathLike[str] | Store) -> Run | None:
 def _run_elsewhere(location: str | Store) -> Run | None:
     try:
         return open_run(location)
-    # Nothing there yet; whatever else is wrong with the place is told when it is written to.
+    # Nothing is there yet. Anything else that is wrong with the place shows when it is written to.
     except StoreError:
         return None
 

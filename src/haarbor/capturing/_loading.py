@@ -237,7 +237,7 @@ def _weights(
             trust_remote_code=False,
             **options,
         )
-    # Damaged files, foreign shapes, missing packages and too little memory fail in as many ways.
+    # Damaged files, wrong shapes, missing packages and too little memory raise all kinds of errors.
     except Exception as error:
         if "ignore_mismatched_sizes" in str(error):
             raise CaptureError(
@@ -322,7 +322,7 @@ def _tokenizer(folder: Path, gguf_file: str | None, notes: list[str]) -> Any:
         return AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True, **options
         )
-    # A tokenizer is not needed for token ids; what is wrong with it is told, and not fatal.
+    # Token ids need no tokenizer, so a damaged one is mentioned in the notes and is not an error.
     except Exception as error:
         notes.append(f"the tokenizer could not be loaded: {first_line(error)}.")
         return None

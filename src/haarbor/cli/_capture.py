@@ -51,7 +51,7 @@ def capture(
 ) -> None:
     """Record the attention of a model on some data, layer by layer, into a run.
 
-    A run that was interrupted goes on where it stopped when the same command is given again.
+    An interrupted run continues where it stopped when the same command is given again.
     """
     from haarbor.cli._capture_paths import require_data, require_model, require_place
     from haarbor.cli._choices import checked_choice

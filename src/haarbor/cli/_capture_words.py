@@ -29,7 +29,7 @@ CAPTURE_WORDS: Mapping[str, str] = {
 
 
 def require_same_flags(there: RunPlan, here: RunPlan, out: str) -> None:
-    """Refuse to go on with a run whose flags differ, where a plan shows more than one trace of a flag.
+    """Refuse to continue a run with other flags, for flags that change several things in the plan.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def prune(
     choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
     wanted = checked_choice("--metric", metric, choices)
     names = score_names(scores)
-    # Before the work, so that nothing is lost for want of a place to write to.
+    # Checked before the work, so that no result is lost because it cannot be written.
     files = None if out is None else PrunedFiles(out)
     loaded = load_model(model, gguf_file=gguf, device=device, dtype="float32")
     for note in loaded.notes:

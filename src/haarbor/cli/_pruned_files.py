@@ -75,8 +75,8 @@ class PrunedFiles:
     ) -> None:
         """Write the results, the mask, the figure and the network, and read the network back.
 
-        What fails is kept in `failures`, and the rest is written all the same: nothing that was found is
-        lost for want of space for the last file.
+        Errors are collected in `failures`, and the rest is written all the same: no result is lost because
+        another file could not be written.
         """
         # The results are written twice: first of all, and again with what was written and read back.
         self._step("results", lambda: self._write_results(summary))

@@ -307,7 +307,7 @@ def require_ridge(ridge: Any) -> None:
 
 
 def ridge_strength(covariance: FloatArray, ridge: float) -> float:
-    """What a ridge adds to the diagonal: so many times the mean variance of the layer's channels."""
+    """What is added to the diagonal: `ridge` times the mean variance of the layer's channels."""
     mean_variance: float = np.trace(covariance).item() / covariance.shape[0]
     return ridge * mean_variance
 

@@ -202,8 +202,8 @@ def damage_curves(
     within : {"network", "layer", "uniform"}, default "network"
         See :func:`haarbor.pruning.removal`.
     replacement : {"refit", "zero", "mean"}, default "refit"
-        What stands in for removed heads: the rest of their layer refitted, nothing, or their mean. The
-        same for every score, so that comparisons are fair.
+        What is done about removed heads: the rest of their layer is refitted, or they are replaced by zeros
+        or by their mean. It is the same for every score, so that comparisons are fair.
     n_seeds : int, default 5
         Number of runs of "random".
     on_progress : function of (step, done, total), optional

@@ -151,7 +151,7 @@ def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelB
 
 
 def stand_ins(moments: LayerMoments, layer: LayerHeads, *, ridge: float = RIDGE) -> FloatArray:
-    r"""How the other heads of a layer stand in for each one of them.
+    r"""Which part of each head's output the other heads of its layer cannot replace, as a linear map.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class Metric:
         return self._summed(self.function(model, batch))
 
     def graded_total(self, model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
-        """The same with a gradient, of what stands in for the metric if it has none itself."""
+        """The same with a gradient; of the metric in `differentiable` if this one has no gradient."""
         return self._summed((self.differentiable or self.function)(model, batch))
 
     def _summed(self, result: Any) -> tuple[torch.Tensor, float]:

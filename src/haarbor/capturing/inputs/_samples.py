@@ -221,7 +221,7 @@ def chosen_count(n_samples: int | None, n_available: int, things: str, source: s
     SettingError
         If `n_samples` is no whole number, or less than one.
     CaptureError
-        If there are not so many.
+        If there are fewer.
 
     Examples
     --------
