@@ -1,3 +1,5 @@
+"""How much worse a network is without some of its heads."""
+
 import numpy as np
 import pytest
 import torch

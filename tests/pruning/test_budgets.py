@@ -1,3 +1,5 @@
+"""Which heads are removed for a share of them."""
+
 import numpy as np
 import pytest
 from hypothesis import given

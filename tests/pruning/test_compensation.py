@@ -1,3 +1,5 @@
+"""The heads that stay, refitted to make up for the removed ones."""
+
 import numpy as np
 import pytest
 import torch

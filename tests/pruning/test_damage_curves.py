@@ -1,3 +1,5 @@
+"""How much worse a network gets as more of its heads are removed."""
+
 import numpy as np
 import pytest
 

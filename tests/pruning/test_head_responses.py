@@ -1,3 +1,5 @@
+"""How much a network's output changes without each head."""
+
 import sys
 from dataclasses import replace
 

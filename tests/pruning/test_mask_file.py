@@ -1,3 +1,5 @@
+"""Which heads were removed, in a small JSON file."""
+
 import json
 import os
 

@@ -1,3 +1,5 @@
+"""Where the heads of a network are, and how they are named."""
+
 import numpy as np
 import pytest
 import torch

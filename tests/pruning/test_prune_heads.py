@@ -1,3 +1,5 @@
+"""Smaller copies of networks compute what the masked networks do."""
+
 import pytest
 import torch
 

@@ -1,3 +1,5 @@
+"""Pruned networks are saved and rebuilt."""
+
 import json
 import os
 

@@ -1,3 +1,5 @@
+"""A whole study of one network."""
+
 import pytest
 
 from haarbor.errors import DataError, SettingError

@@ -1,3 +1,5 @@
+"""Scores of heads, those of users among them."""
+
 import numpy as np
 import pytest
 

@@ -1,3 +1,5 @@
+"""Vision transformers of timm, pruned in a process of their own."""
+
 import json
 import subprocess
 import sys

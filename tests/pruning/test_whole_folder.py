@@ -1,3 +1,5 @@
+"""Folders are written completely or not at all."""
+
 import json
 import os
 import subprocess

@@ -1,8 +1,8 @@
-"""Models in, attention out: one file a family of models."""
+"""Running a model on data and recording its attention in a run; one file per family of models."""
 
 from haarbor.needed_packages import needed_package as _needed_package
 
-# Asked for before the modules that import it at their top, whose failure would be a traceback.
+# The modules below import torch at their top: without this, a missing torch would end in a traceback.
 _needed_package("torch", "a model")
 
 from haarbor.capturing._attention_call import AttentionCall, OnCall

@@ -1,4 +1,4 @@
-"""One call of an attention layer: what its scores are, and what becomes of them."""
+"""One call of an attention layer: its queries and keys, and the scores and probabilities they give."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["AttentionCall", "OnCall"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AttentionCall:
-    """Queries and keys of one attention layer with all that shapes its scores.
+    """Queries and keys of one attention layer, with everything that its scores depend on.
 
     Scores are ``cap(query key^T * scaling) + bias`` before the mask; probabilities are their softmax
     over the valid keys, with a learned sink in the denominator where the layer has one.
@@ -29,7 +29,7 @@ class AttentionCall:
     """True where valid, or additive; broadcastable to (batch, head, query, key)."""
     softcap: float | None
     sinks: torch.Tensor | None
-    """Extra logit of each head that takes weight and gives no value, shape (head,)."""
+    """One extra score per head, which takes weight in the softmax and has no value; shape (head,)."""
 
     @property
     def n_heads(self) -> int:
@@ -94,11 +94,11 @@ class AttentionCall:
 
 
 OnCall = Callable[[str, torch.nn.Module, AttentionCall, torch.Tensor | None], None]
-"""What is told of a call: module name, module, the call, and the probabilities if they are known."""
+"""Function of (name of the module, module, call, probabilities or None), called once per attention call."""
 
 
 def _closed(dtype: torch.dtype) -> float:
-    # Additive masks hold the most negative number, minus infinity, or minus ten thousand where closed.
+    # Where an entry is masked out, additive masks hold the most negative number, minus infinity or -10,000.
     return -1e4 if dtype == torch.float16 else -9999.0
 
 

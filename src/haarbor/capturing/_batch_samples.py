@@ -1,4 +1,4 @@
-"""Single samples out of what a user has: samples, tensors, dictionaries, pairs, loaders of them."""
+"""Batches in any form (samples, tensors, dictionaries, pairs, loaders of them) taken apart into samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BatchSamples"]
 
 
 class BatchSamples:
-    """Samples of batches of any size, one after another; those that a run has already are not made.
+    """The samples in batches of any size, one after another; samples that a run holds already are skipped.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class BatchSamples:
             and hasattr(batches, "__getitem__")
             and hasattr(batches, "__len__")
         ):
-            # Data sets of PyTorch can be indexed, and do not say when they end.
+            # Data sets of PyTorch can be indexed but not iterated over: nothing tells a loop where they end.
             batches = map(batches.__getitem__, range(len(batches)))
         if isinstance(batches, str | bytes) or not isinstance(batches, Iterable):
             raise CaptureError(
@@ -65,7 +65,7 @@ class BatchSamples:
 
     @property
     def content_digest(self) -> str:
-        """SHA-256 of what they are made of, where that is known before they are; else ""."""
+        """SHA-256 of the data that the samples are made from; "" where it is not known beforehand."""
         return self._batches.content_digest if isinstance(self._batches, Samples) else ""
 
     def missing(self, complete: Container[int]) -> Iterator[tuple[int, Sample]]:
@@ -101,7 +101,7 @@ class BatchSamples:
                 index += 1
 
     def first(self) -> Sample:
-        """First sample of all; where batches come one by one, after `missing` has met it.
+        """The first sample. Where batches come one by one, it is known only after `missing` has reached it.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class BatchSamples:
             )
 
     def take_output(self, index: int, output: Any) -> None:
-        """Hand what the model gave for a sample to samples that go on from there."""
+        """Pass what the model gave for a sample on to the samples, for those that continue from it."""
         if isinstance(self._batches, Samples):
             self._batches.take_output(index, output)
 

@@ -1,4 +1,4 @@
-"""Attention of a model on some batches, streamed into a store."""
+"""The attention of a model on some batches, recorded into a run store."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def capture(
 ) -> Run:
     """Record the attention of a model into a run store, one sample after another.
 
-    The model computes what it would have computed; memory beyond its own holds one layer's
-    attention. A call that was interrupted goes on where it stopped when it is made again.
+    The model computes what it would have computed without being recorded, and no more than one layer's
+    attention is held in memory beside it. A capture that was interrupted continues where it stopped when
+    the same call is made again.
 
     Parameters
     ----------
@@ -54,17 +55,18 @@ def capture(
         Samples, or dictionaries of model inputs, or tensors for the first argument of the model, or
         pairs of inputs and labels, as a ``DataLoader`` gives them, whose labels are left out; with a
         batch axis of any size. Every element along it becomes a batch of the run: what the paper
-        calls a batch is one collection of tokens. Where they can be indexed, as those of
-        :mod:`haarbor.capturing.inputs` can, a capture that goes on makes only those it has not yet.
+        calls a batch is one sequence of tokens. Where samples can be indexed, as those of
+        :mod:`haarbor.capturing.inputs` can, a capture that continues makes only the missing ones.
     location : str or path
         Folder of the store, or a URL that zarr takes.
     content : sequence of {"probabilities", "logits"}
         Logits are scaled scores with any position bias, before the mask.
     mode : {"faithful", "transparent"}, default "faithful"
-        For Hugging Face models: run with their eager attention and record what it computes, or run
-        with SDPA, bit for bit, and compute the same beside it.
+        For Hugging Face models. "faithful" runs their eager attention and records what it computes;
+        "transparent" runs SDPA, so that the output stays the same to the last bit, and computes the
+        attention a second time to record it.
     dtype : {"float16", "float32"}, default "float32"
-        How numbers are stored.
+        How numbers are stored. float16 takes half the space and keeps about three decimal digits.
     name : str, optional
         Name of the model in the store.
     settings : mapping, optional
@@ -92,7 +94,7 @@ def capture(
     if complete:
         samples.require_lasting_order()
     missing = samples.missing(complete)
-    # One sample is run before anything is written: one that is to be recorded, if there is any left.
+    # One sample is run before anything is written, to see the layers: a missing one if there is any.
     trial = next(missing, None)
     sample = samples.first() if trial is None else trial[1]
     observed = _observed_layers(model, sample, mode)
@@ -195,17 +197,17 @@ def _forward(model: torch.nn.Module, sample: Sample) -> Any:
             return model_forward(model, sample.inputs)
     except HaarborError:
         raise
-    # A model fails on inputs of another kind, or for want of memory, in whichever line meets them first.
+    # With the wrong inputs, or too little memory, a model may fail at any line and with any error.
     except Exception as error:
         shapes = ", ".join(
             f"{name or 'inputs'} {tuple(value.shape)}" for name, value in sample.inputs.items()
         )
         reason = " ".join(str(error).split())[:200].rstrip(". ") or "no reason given"
-        short = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in reason
+        out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in reason
         raise CaptureError(
             f"the model must run on its inputs; {type(model).__name__} fails on {shapes} with "
             f"{type(error).__name__}: {reason}. "
-            + ("Take fewer tokens, or another device." if short else "Check what its forward takes.")
+            + ("Take fewer tokens, or another device." if out_of_memory else "Check what its forward takes.")
         ) from error
 
 

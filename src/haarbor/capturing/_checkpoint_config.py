@@ -1,4 +1,4 @@
-"""Configuration of a Hugging Face checkpoint, taken as a description and never as an instruction."""
+"""The configuration of a Hugging Face checkpoint; nothing that it names is run or fetched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from haarbor.zoo import json_object
 
 __all__ = ["checkpoint_config", "model_class"]
 
-# How transformers may compute attention and experts without fetching anything.
+# The ways to compute attention and experts for which transformers has to fetch nothing.
 _OWN: dict[str, tuple[str | None, ...]] = {
     "attn_implementation": (None, "eager", "sdpa"),
     "experts_implementation": (None, "eager", "grouped_mm"),
@@ -30,7 +30,7 @@ _SIZES = re.compile(
 
 
 def checkpoint_config(folder: Path, short: str, gguf_file: str | None, notes: list[str]) -> Any:
-    """Configuration of the checkpoint in a folder, without what would fetch or run code.
+    """Configuration of the checkpoint in a folder, without entries that would fetch files or run code.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def checkpoint_config(folder: Path, short: str, gguf_file: str | None, notes: li
     gguf_file : str or None
         Name of a GGUF file in the folder, to read instead of ``config.json``.
     notes : list of str
-        Gets a line for what was left out.
+        Gets one line about each thing that was left out.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def model_class(config: Any, folder: Path, short: str, gguf_file: str | None, no
             found = None
         if isinstance(found, type) and issubclass(found, transformers.PreTrainedModel):
             own: Any = getattr(found, "config_class", None)
-            # Making an object of a bare base class would leave marks on every model of this process.
+            # Instantiating the bare base class would change settings that all models in this process share.
             if own is None:
                 raise CaptureError(
                     f"config.json of {short} must name the class of a model; {first:.80} is only the base "
@@ -214,7 +214,7 @@ def _require_plausible_sizes(raw: Any, n_bytes: int, where: str) -> None:
 
 
 def _limit(name: str, n_bytes: int) -> int | None:
-    """Most that an entry can be; None for entries that nothing is made in the size of."""
+    """Largest value that an entry may have; None for entries that are not the size of anything."""
     if "position" in name or name in ("n_ctx", "max_length"):
         return _MOST_POSITIONS
     if name == "num_labels":
@@ -222,6 +222,6 @@ def _limit(name: str, n_bytes: int) -> int | None:
     if _COUNTS.search(name) and not re.search("size|dim", name):
         return _MOST_LAYERS
     if _SIZES.search(name):
-        # No size is larger than the number of weights, each of which takes a byte at least, or nearly so.
+        # No size exceeds the number of weights. Quantised weights may take an eighth of a byte each.
         return max(8 * n_bytes, 1 << 16) if n_bytes else _MOST_WITHOUT_WEIGHTS
     return None

@@ -1,4 +1,4 @@
-"""A run that was begun before: what it holds, and whether the same capture may go on with it."""
+"""A run that was begun before: what it holds, and whether a capture may continue it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ WEIGHTS = "weights"
 CONTENT = "data_content"
 """Setting of a run with the digest of what its samples are made of, where that is known."""
 
-# Kept with a run for whoever wants to make it again; everything in it is also checked by itself.
+# The command is kept for whoever wants to make the run again; each of its options is checked by itself.
 _NOT_CHECKED = ("command",)
 
 KEYWORDS: Mapping[str, str] = {
     "model": "the model {}",
     "configuration": "the configuration {}",
     "heads": "attention of {}",
-    "tokens": "{} tokens a batch",
-    "keys": "{} keys a batch",
+    "tokens": "{} tokens per batch",
+    "keys": "{} keys per batch",
     "batches": "{} batches",
     "contents": "content={}",
     "dtype": "dtype={!r}",
@@ -40,7 +40,7 @@ KEYWORDS: Mapping[str, str] = {
     CONTENT: "data whose content is {!s:.19}",
     "place": "another location",
 }
-"""How the functions of Haarbor call what a run was begun with."""
+"""How messages to users of the Python functions name what a run was begun with."""
 
 
 def begun_run(location: str | os.PathLike[str] | Store) -> Run | None:
@@ -76,13 +76,13 @@ def begun_run(location: str | os.PathLike[str] | Store) -> Run | None:
 def _run_elsewhere(location: str | Store) -> Run | None:
     try:
         return open_run(location)
-    # Nothing there yet; whatever else is wrong with the place is told when it is written to.
+    # Nothing is there yet. Anything else that is wrong with the place shows when it is written to.
     except StoreError:
         return None
 
 
 def continued_plan(there: RunPlan, here: RunPlan, place: str, words: Mapping[str, str] = KEYWORDS) -> RunPlan:
-    """Plan with which a run goes on: the one it was begun with.
+    """The plan with which a run is continued, which is the one it was begun with.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def continued_plan(there: RunPlan, here: RunPlan, place: str, words: Mapping[str
     place : str
         Where the run lies, for the message.
     words : mapping of str to str
-        How the user calls what differs, as `KEYWORDS` does; settings that are not in it by their names.
+        How the message names what differs, as in `KEYWORDS`; other settings are called by their names.
 
     Returns
     -------

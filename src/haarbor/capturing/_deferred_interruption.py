@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the end of something that should be whole."""
+"""A short block that Ctrl-C does not interrupt half way."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["deferred_interruption"]
 
 @contextmanager
 def deferred_interruption() -> Iterator[None]:
-    """Hold a Ctrl-C back until the block has ended, for moments at most.
+    """Delay a Ctrl-C until the block has ended. The block must be short.
 
-    Only the main thread is interrupted in Python; in others nothing has to be held back.
+    Python interrupts only the main thread, so in other threads nothing is delayed.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):

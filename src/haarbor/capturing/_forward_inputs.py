@@ -19,7 +19,7 @@ _ADVICE = "Give a dictionary of model inputs, such as {'input_ids': ids, 'attent
 
 
 class ForwardInputs:
-    """Reads batches the way the forward of a model takes them.
+    """Sorts the contents of a batch into the arguments of a model's forward.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class ForwardInputs:
     def tensors(self, batch: Any) -> dict[str, torch.Tensor]:
         """Inputs by the name of their argument, each with the batch axis in front; "" for the first one.
 
-        Of a pair or a longer tuple those are taken that the forward needs; what stands behind them, as a
-        loader puts labels there, is left out, if it can be nothing else.
+        Of a pair or a longer tuple, as many entries are taken as the forward needs. What follows them is
+        left out if it can only be labels, which loaders put there.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class ForwardInputs:
             raise CaptureError(
                 f"inputs of a model are named by text; a batch has the name {wrong!r:.40}. {_ADVICE}"
             )
-        # Without names of its own, the forward hands on whatever it is given.
+        # A forward that names no arguments (only **kwargs) passes everything on.
         return {
             name: value
             for name, value in batch.items()

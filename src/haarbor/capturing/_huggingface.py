@@ -1,4 +1,4 @@
-"""Hugging Face models: one attention function for all of them, which records and changes nothing."""
+"""Hugging Face models: an attention function that records every call and changes no result."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def recorded_attention(model: torch.nn.Module, mode: Mode, on_call: OnCall) -> I
 
     Notes
     -----
-    The attention function is looked up by name in the model's configuration, so that nothing of the
-    model is patched; the names are restored even after an exception.
+    Models of transformers look their attention function up by a name in their configuration. That name
+    is changed while the block runs and restored afterwards, even after an exception; no code is patched.
     """
     from transformers import AttentionInterface
     from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
@@ -71,7 +71,7 @@ def recorded_attention(model: torch.nn.Module, mode: Mode, on_call: OnCall) -> I
         return output  # type: ignore[no-any-return]
 
     own = "sdpa" if mode == "transparent" else "eager"
-    # Names are global to transformers: one for each capture under way, so that two do not meet.
+    # The names are global in transformers, so every capture registers one of its own.
     name = f"{_NAME}_{mode}_{id(attention)}"
     AttentionInterface.register(name, attention)
     AttentionMaskInterface.register(name, ALL_MASK_ATTENTION_FUNCTIONS[own])
@@ -143,7 +143,7 @@ def _attention_call(
         causal = getattr(module, "is_causal", True)
     n_queries, n_keys = query.shape[2], key.shape[2]
     if mode == "transparent" and mask is None and causal and n_queries > 1:
-        # SDPA was going to mask by itself; its causal mask is aligned at the upper left.
+        # Without a mask SDPA applies a causal one itself, aligned at the upper left corner.
         mask = torch.ones(n_queries, n_keys, dtype=torch.bool, device=query.device).tril()[None, None]
     return AttentionCall(
         query=query,

@@ -1,4 +1,4 @@
-"""A model as it comes from a checkpoint, with what is known of its inputs."""
+"""A model loaded from a checkpoint, with what is known of its inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LoadedModel:
     name: str
     """As the hub or timm has it, or the name of the folder or file; never a path."""
     notes: tuple[str, ...]
-    """What the user should know, a line each."""
+    """What the user should know, one line each."""
 
     @property
     def config_digest(self) -> str:

@@ -1,4 +1,4 @@
-"""Models from a folder, a GGUF file, the Hugging Face hub or timm; no code and no pickles are taken in."""
+"""Models from a folder, a GGUF file, the Hugging Face hub or timm; no code is run and no pickle read."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _FROM_HUB = (
     "processor_config.json",
     "special_tokens_map.json",
 )
-# Parts above the attention layers, which a checkpoint of another task may lack.
+# Parts that come after the attention layers; a checkpoint for another task may lack them.
 _HEADS = ("classifier", "cls", "head", "lm_head", "pooler", "qa_outputs", "score")
 
 
@@ -237,7 +237,7 @@ def _weights(
             trust_remote_code=False,
             **options,
         )
-    # Damaged files, foreign shapes, missing packages and too little memory fail in as many ways.
+    # Damaged files, wrong shapes, missing packages and too little memory raise all kinds of errors.
     except Exception as error:
         if "ignore_mismatched_sizes" in str(error):
             raise CaptureError(
@@ -322,7 +322,7 @@ def _tokenizer(folder: Path, gguf_file: str | None, notes: list[str]) -> Any:
         return AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True, **options
         )
-    # A tokenizer is not needed for token ids; what is wrong with it is told, and not fatal.
+    # Token ids need no tokenizer, so a damaged one is mentioned in the notes and is not an error.
     except Exception as error:
         notes.append(f"the tokenizer could not be loaded: {first_line(error)}.")
         return None
@@ -366,7 +366,7 @@ def _timm_model(name: str, dtype: torch.dtype | None, device: torch.device) -> L
 
 @contextmanager
 def _quiet_transformers() -> Iterator[None]:
-    """Without progress bars and tables: what the user should know is in the notes."""
+    """Silence the progress bars and tables of transformers; what the user should know is in the notes."""
     from transformers.utils import logging as untyped_logging
 
     logging: Any = untyped_logging

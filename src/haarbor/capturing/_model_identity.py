@@ -1,4 +1,4 @@
-"""What a model is called, and a digest that tells it from another."""
+"""The name of a model, and a digest that differs between any two models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from haarbor.version import __version__
 
 __all__ = ["config_digest", "library_versions", "model_name"]
 
-# Entries of a configuration that depend on the machine or on how it was loaded, not on the model.
+# Entries of a configuration that say how or where the model was loaded, not what it is.
 _PASSING = (
     "_attn_implementation",
     "_experts_implementation",
@@ -43,7 +43,7 @@ def config_digest(model: torch.nn.Module, weights: str | None = None) -> str:
     ----------
     model : torch.nn.Module
     weights : str, optional
-        What `weights_digest` gives of it, where that is known: all weights are read if not.
+        Result of `weights_digest`, if it is known already; otherwise all weights are read.
 
     Returns
     -------

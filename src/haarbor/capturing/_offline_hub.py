@@ -1,4 +1,4 @@
-"""While a folder is read, nothing is asked of the Hugging Face hub."""
+"""A block in which no request goes to the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _state: dict[str, Any] = {"blocks": 0, "before": False}
 def offline_hub() -> Iterator[None]:
     """Refuse every request to the hub while the block runs.
 
-    A configuration may name other models, backbones or kernels that transformers would fetch; of a
-    folder, only what is in it is read.
+    A configuration may name other models, backbones or kernels, which transformers would download.
+    When a folder is read, only what is in the folder may be used.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Attention of one sample on its way from the model to the store, layer by layer."""
+"""Writes the attention of one sample to the store, layer by layer, as the model computes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WriteLayer = Callable[[str, int, Mapping[str, FloatArray]], None]
 
 
 class ObservedLayers:
-    """Counts the layers of each stream as they run, and holds them to one shape."""
+    """Counts the layers of each stream as they run, and checks that they have one shape."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         self._model = model
@@ -53,12 +53,12 @@ class ObservedLayers:
     def observe(
         self, name: str, module: torch.nn.Module, call: AttentionCall, _weights: torch.Tensor | None
     ) -> None:
-        """Take note of a call and nothing more."""
+        """Count a call without recording it."""
         self.next_layer(name, module, call)
 
 
 class SampleRecorder:
-    """Hands each layer's attention on as soon as it has run; holds one layer at a time.
+    """Passes the attention of each layer on as soon as it has run, and holds one layer at a time.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class SampleRecorder:
                     arrays["probabilities"][where] = chunk[0].float().cpu().numpy()
         mask = call.valid()[0].cpu().numpy() & self._token_mask(stream, call.n_queries, call.n_keys)
         if "probabilities" in arrays:
-            # A padded query attends to something all the same; what it says is not attention.
+            # The model computes weights for padded queries, too; they mean nothing.
             arrays["probabilities"][:, ~mask.any(axis=1)] = 0.0
         self.masks[stream] = mask if stream not in self.masks else self.masks[stream] | mask
         self._write_layer(stream, layer, arrays)

@@ -1,4 +1,4 @@
-"""Any other PyTorch model: nn.MultiheadAttention by hooks, everything else by its SDPA calls."""
+"""PyTorch models outside transformers: hooks on nn.MultiheadAttention, and every call of SDPA seen."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def recorded_modules(model: torch.nn.Module, on_call: OnCall) -> Iterator[None]:
 
 
 class _SeenSdpa(TorchFunctionMode):
-    """Tells of every scaled_dot_product_attention before it runs as it would have."""
+    """Reports every call of scaled_dot_product_attention, and then runs it unchanged."""
 
     def __init__(self, on_sdpa: Callable[[tuple[Any, ...], dict[str, Any]], None]) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class _SeenSdpa(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        # Calls made from within multi_head_attention_forward are not seen: the hook tells of those.
+        # Calls inside multi_head_attention_forward do not come here; the hook on the module reports them.
         if func is torch.nn.functional.scaled_dot_product_attention:
             self._on_sdpa(args, kwargs)
         return func(*args, **kwargs)
@@ -180,7 +180,7 @@ def _with_four_axes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _bias_and_mask(additive: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-    """An additive mask apart: what is finite and not huge is a bias, the rest is closed."""
+    """Split an additive mask into a bias, where it is above -10,000, and a mask, False elsewhere."""
     valid = additive > -1e4
     bias = torch.where(valid, additive, torch.zeros_like(additive))
     return (bias if bool((bias != 0).any()) else None), (None if bool(valid.all()) else valid)

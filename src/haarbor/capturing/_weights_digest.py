@@ -1,4 +1,4 @@
-"""Digest of the values of a model's weights, the same wherever and however they are held."""
+"""A digest of a model's weights that depends on their values, not on where they are stored."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from haarbor.errors import CaptureError
 
 __all__ = ["weights_digest"]
 
-# What is moved from a device, and hashed, at a time.
+# Bytes that are moved from a device and hashed at a time.
 _PIECE_BYTES = 32 << 20
 _PLAIN = (type(None), bool, int, float, str, bytes, torch.dtype)
 
 
 def weights_digest(model: torch.nn.Module) -> str:
-    """SHA-256 of the names, shapes, dtypes and values of all that a checkpoint of the model would hold.
+    """SHA-256 of the names, shapes, dtypes and values of everything in a checkpoint of the model.
 
     Parameters and persistent buffers count, whatever the order they were registered in and the device
     they lie on. Weights that several layers share are read once.
@@ -42,9 +42,9 @@ def weights_digest(model: torch.nn.Module) -> str:
 
     Notes
     -----
-    The bytes are hashed where they lie, or in pieces of 32 MiB where they lie on another device; tensors
-    side by side on the cores there are, each into a digest of its own, so that their number does not
-    matter.
+    Weights in main memory are hashed in place; weights on another device are moved in pieces of 32 MiB.
+    Tensors are hashed in parallel, each into a digest of its own, so the number of cores has no effect on
+    the result.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def weights_digest(model: torch.nn.Module) -> str:
     def digest(tensor: torch.Tensor) -> str:
         try:
             return _tensor_digest(tensor)
-        # Tensors of other libraries' making fail in as many ways.
+        # Tensor classes of other libraries may fail with any of these errors.
         except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
             raise CaptureError(
                 f"the weights of {type(model).__name__} must be readable, to tell it from another "

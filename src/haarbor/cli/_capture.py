@@ -30,7 +30,7 @@ def capture(
         ),
     ],
     out: Annotated[str, typer.Option(help="Folder of the run, or a URL that zarr takes.")],
-    tokens: Annotated[int, typer.Option(min=2, help="Tokens a batch (text and random data).")] = 256,
+    tokens: Annotated[int, typer.Option(min=2, help="Tokens per batch (text and random data).")] = 256,
     batches: Annotated[int, typer.Option(min=1, help="Number of batches.")] = 10,
     logits: Annotated[
         bool, typer.Option(help="Also record logits (scores before mask and softmax).")
@@ -38,8 +38,10 @@ def capture(
     mode: Annotated[
         str, typer.Option(help="faithful: the model's eager attention; transparent: SDPA, bit for bit.")
     ] = "faithful",
-    dtype: Annotated[str, typer.Option(help="Stored numbers: float16 or float32.")] = "float32",
-    lines: Annotated[bool, typer.Option(help="One document a line, instead of the whole text.")] = False,
+    dtype: Annotated[
+        str, typer.Option(help="How numbers are stored: float32, or float16 in half the space.")
+    ] = "float32",
+    lines: Annotated[bool, typer.Option(help="One document per line, instead of one whole text.")] = False,
     memory: Annotated[
         bool, typer.Option(help="Each batch with the tokens before it in memory (zoo:transformer-xl).")
     ] = False,
@@ -49,7 +51,7 @@ def capture(
 ) -> None:
     """Record the attention of a model on some data, layer by layer, into a run.
 
-    A run that was interrupted goes on where it stopped when the same command is given again.
+    An interrupted run continues where it stopped when the same command is given again.
     """
     from haarbor.cli._capture_paths import require_data, require_model, require_place
     from haarbor.cli._choices import checked_choice
@@ -145,7 +147,7 @@ def capture(
 
 @contextmanager
 def _shown_while_loading(model: str) -> Iterator[None]:
-    """Say what is waited for, on a terminal: importing torch and reading weights takes seconds."""
+    """Say on a terminal what is going on: importing torch and reading weights takes seconds."""
     from rich.console import Console
     from rich.text import Text
 
@@ -158,7 +160,7 @@ def _told_when_interrupted(out: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        # One line is enough where whoever listens for interrupts says so for all commands.
+        # Where another handler of interrupts prints a line for all commands, this one stays silent.
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             typer.echo(f"haarbor: stopped; {_kept(out)}", err=True)
         raise

@@ -1,4 +1,4 @@
-"""What a command reads and writes, looked at before anything slow begins."""
+"""Checks of the paths that a command reads and writes, before anything slow begins."""
 
 from __future__ import annotations
 

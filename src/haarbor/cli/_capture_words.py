@@ -1,4 +1,4 @@
-"""What a run was begun with, in the words of the command line."""
+"""What a run was begun with, by the names of the options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CAPTURE_WORDS: Mapping[str, str] = {
     "configuration": "the configuration {}",
     "heads": "attention of {}",
     "tokens": "--tokens {}",
-    "keys": "{} keys a batch",
+    "keys": "{} keys per batch",
     "batches": "--batches {}",
     "dtype": "--dtype {}",
     "labels": "--data with labels of {}",
@@ -25,11 +25,11 @@ CAPTURE_WORDS: Mapping[str, str] = {
     "model_dtype": "weights of {}",
     "place": "another --out",
 }
-"""How the command line calls what `haarbor.capturing._continued_run` compares."""
+"""How messages of the command line name what `haarbor.capturing.continued_plan` compares."""
 
 
 def require_same_flags(there: RunPlan, here: RunPlan, out: str) -> None:
-    """Refuse to go on with a run whose flags differ, where a plan shows more than one trace of a flag.
+    """Refuse to continue a run with other flags, for flags that change several things in the plan.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""haarbor prune: which heads of a model can go, and the model without them."""
+"""haarbor prune: which heads of a model can be removed, and the model without them."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def prune(
     eval_data: Annotated[
         str | None, typer.Option(help="Other data to measure with; else the samples that follow.")
     ] = None,
-    tokens: Annotated[int, typer.Option(min=2, help="Tokens a sample, for text.")] = 256,
+    tokens: Annotated[int, typer.Option(min=2, help="Tokens per sample, for text.")] = 256,
     metric: Annotated[
         str,
         typer.Option(help="auto, loss, masked-loss, classification-loss or accuracy."),
     ] = "auto",
     seeds: Annotated[int, typer.Option(min=1, help="Runs of random removal.")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="Measure at the budget alone, no curve.")] = False,
-    lines: Annotated[bool, typer.Option(help="One document a line, instead of the whole text.")] = False,
+    lines: Annotated[bool, typer.Option(help="One document per line, instead of one whole text.")] = False,
     gguf: Annotated[str | None, typer.Option(help="Name of a GGUF file in the model's folder.")] = None,
     device: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, ...")] = "cpu",
     out: Annotated[
@@ -77,7 +77,7 @@ def prune(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Find out which heads of a model can go, and write the model without them.
+    """Find out which heads of a model can be removed, and write the model without them.
 
     Scores are computed on some samples and judged on others, all with the same number of heads removed.
     With --out, a mask file, the damage curves and the pruned model in safetensors are written; it loads
@@ -93,7 +93,7 @@ def prune(
     choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
     wanted = checked_choice("--metric", metric, choices)
     names = score_names(scores)
-    # Before the work, so that nothing is lost for want of a place to write to.
+    # Checked before the work, so that no result is lost because it cannot be written.
     files = None if out is None else PrunedFiles(out)
     loaded = load_model(model, gguf_file=gguf, device=device, dtype="float32")
     for note in loaded.notes:
@@ -226,10 +226,10 @@ def _control_table(study: PruningStudy) -> Table:
     return table
 
 
-def _reliability(found: float) -> str:
-    if not math.isfinite(found):
+def _reliability(value: float) -> str:
+    if not math.isfinite(value):
         return "is not defined: too few damages, all alike, or exactly opposed on the two halves"
-    return f"{found:.2f}" if found > 0 else f"none ({found:.2f}): the halves contradict each other"
+    return f"{value:.2f}" if value > 0 else f"none ({value:.2f}): the halves contradict each other"
 
 
 def _print_files(study: PruningStudy, summary: dict[str, Any], files: PrunedFiles) -> None:
@@ -252,5 +252,5 @@ def _size_line(study: PruningStudy) -> str:
     return (
         f"Smaller model: {smaller.n_parameters / 1e6:.2f} M parameters of {whole.n_parameters / 1e6:.2f} M "
         f"({smaller.n_bytes / 1e6:.1f} MB of {whole.n_bytes / 1e6:.1f} MB), "
-        f"{1000 * smaller.seconds:.0f} ms a forward of {1000 * whole.seconds:.0f} ms."
+        f"{1000 * smaller.seconds:.0f} ms per forward pass instead of {1000 * whole.seconds:.0f} ms."
     )

@@ -1,4 +1,4 @@
-"""The files that haarbor prune writes: found fit before the work, written whole, read back."""
+"""The files that haarbor prune writes: places are checked before the work, and the model is read back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOLERANCE = 1e-4
 
 
 class PrunedFiles:
-    """A folder for what a study found.
+    """The folder for the results of a pruning study.
 
     Parameters
     ----------
@@ -75,10 +75,10 @@ class PrunedFiles:
     ) -> None:
         """Write the results, the mask, the figure and the network, and read the network back.
 
-        What fails is kept in `failures`, and the rest is written all the same: nothing that was found is
-        lost for want of space for the last file.
+        Errors are collected in `failures`, and the rest is written all the same: no result is lost because
+        another file could not be written.
         """
-        # Twice: once before anything can go wrong, and once with what was written and read back.
+        # The results are written twice: first of all, and again with what was written and read back.
         self._step("results", lambda: self._write_results(summary))
         self._step("mask", lambda: self._write_mask(study, summary))
         self._step("figure", lambda: self._write_figure(study, loaded))
@@ -162,7 +162,7 @@ class PrunedFiles:
                     loaded.tokenizer.save_pretrained(unfinished)
         self.written["pruned_model" if plain is None else "standard_model"] = _MODEL
         summary["pruned"] |= self._read_back(type(pruned), loaded, data, plain is not None)
-        # The figures that are printed must be had with the files that are written.
+        # The written network must reach the numbers that are printed.
         found, expected = summary["pruned"]["read_back"], study.value
         if not abs(found - expected) <= _TOLERANCE * max(1.0, abs(expected)):
             raise PruningError(

@@ -1,8 +1,8 @@
-"""Which heads can go: ablation, scores, compensation without training, and smaller networks."""
+"""Which heads can be removed: ablation, scores, compensation without training, and smaller networks."""
 
 from haarbor.needed_packages import needed_package as _needed_package
 
-# Asked for before the modules that import them at their top, whose failure would be a traceback.
+# The modules below import these at their top: without this, a missing one would end in a traceback.
 for _name in ("torch", "safetensors"):
     _needed_package(_name, "a model")
 

@@ -1,4 +1,4 @@
-"""What a network loses without some of its heads."""
+"""How much worse a network is without some of its heads."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Ablation:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HeadDamage:
-    """Damage of the removal of each head alone, and how far it can be relied upon."""
+    """Damage of removing each head by itself, and how reliable these numbers are."""
 
     damage: FloatArray
     """Shape (n_heads,): how much worse the network is without the head."""
@@ -100,8 +100,8 @@ def ablate(
 ) -> Ablation:
     """A metric of a model with some heads switched off, and with all of them.
 
-    The heads are gated at the input of the output projection by hooks that are gone afterwards; no
-    weight is touched.
+    Hooks replace what the removed heads give to their output projection. The hooks are gone afterwards,
+    and no weight is changed.
 
     Parameters
     ----------
@@ -109,18 +109,18 @@ def ablate(
         In eval mode: a Hugging Face model, a network of the zoo, or any model built on
         ``nn.MultiheadAttention`` or ``scaled_dot_product_attention``.
     removed : pairs (layer, head), numbers of heads, or bool array
-        Both counted from 0, layers in the order in which they run.
+        The heads to switch off. Layers and heads are counted from 0, layers in the order in which they run.
     batches : iterable
-        What is measured on: samples, dictionaries of inputs (with "labels" for a classification) or
+        The data to measure on: samples, dictionaries of inputs (with "labels" for a classification) or
         tensors.
     metric : {"loss", "classification-loss", "accuracy"}, Metric or function, default "loss"
         A function of (model, batch) gives a number, smaller being better.
     replacement : {"zero", "mean"}, default "zero"
-        What stands in place of a removed head: nothing, or its mean over the calibration tokens.
+        What replaces the output of a removed head: zeros, or its mean over the calibration tokens.
     calibration : iterable, optional
         Batches for the means; must not overlap with `batches`.
     heads : NetworkHeads, optional
-        Where the heads are, if that is known already.
+        Where the heads of the model are, if that is known already.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def head_damage(
 
     Notes
     -----
-    One forward over all batches for every head. The reliability is :math:`2r/(1+r)` of the
+    Every head costs one forward pass over all batches. The reliability is :math:`2r/(1+r)` of the
     correlation :math:`r` between the damages on the even and on the odd batches.
     """
     harness = _Harness(model, batches, metric, replacement, calibration, heads)

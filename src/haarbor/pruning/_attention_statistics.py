@@ -1,4 +1,4 @@
-"""What the organised attention of a sample says of each head, averaged over samples."""
+"""Numbers per head computed from the organised attention, averaged over the calibration samples."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _AXES = ("query", "key", "head")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AttentionStatistics:
-    """Numbers of the heads' attention, means over the calibration samples; shape (n_heads,) each."""
+    """One number per head from its attention, averaged over calibration samples; shape (n_heads,) each."""
 
     entropy: FloatArray
     """H_400: l1 norm of the 400 coarsest Haar coefficients on the trees found."""
     normalised_entropy: FloatArray
-    """H_400 over the norm of the head's matrix."""
+    """H_400 divided by the norm of the head's attention matrix."""
     mean_removed_entropy: FloatArray
     all_scales: FloatArray
     """l1 norm of all Haar coefficients."""
     fine_scales: FloatArray
     """l1 norm of those outside the 400 coarsest."""
     random_tree_entropy: FloatArray
-    """H_400 on random trees of the same shape: what is left of it without the geometry."""
+    """H_400 on random trees of the same shape: a control for what the trees contribute."""
     no_tree_entropy: FloatArray
-    """H_400 on tokens halved in their order in the text: what is left of it without organising."""
+    """H_400 on trees that halve the tokens in text order: a control for what organising contributes."""
     attention_entropy: FloatArray
     """Shannon entropy of a query's weights, in nats, mean over queries."""
     output_haar_norm: FloatArray
@@ -48,7 +48,7 @@ class AttentionStatistics:
 
 
 class AttentionSums:
-    """Organises one sample after another and adds up what it finds.
+    """Organises one sample after another and adds up the numbers per head.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the rest of a layer cannot make up for: heads removed one after another with the least left over."""
+"""Heads in the order in which they can be removed: at each step the one that the others best replace."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ __all__ = ["Elimination", "backward_elimination"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elimination:
-    """Heads in the order in which they go."""
+    """All heads in the order in which they are removed."""
 
     order: IntArray
     """Shape (n_heads,): numbers of the heads."""
     increases: FloatArray
-    """What is left over in addition when each of them goes, as layers are compared, shape (n_heads,)."""
+    """How much the error of the layer's output grows when each of them is removed, in units that can be
+    compared between layers; in the same order, shape (n_heads,)."""
 
     @property
     def ranks(self) -> FloatArray:
@@ -46,11 +47,11 @@ class _Layer:
         self.kept = list(range(layer.n_heads))
         self.costs: dict[int, float] = {}
         self.units = np.ones(layer.n_heads)
-        """What the costs of each head are divided by, to be compared."""
-        self._price()
+        """Units in which the cost of each head is counted, to compare heads of different layers."""
+        self._update_costs()
 
-    def _price(self) -> None:
-        """What each head's removal would leave over after the others are refitted."""
+    def _update_costs(self) -> None:
+        """Compute for each head the error that would remain without it after the others are refitted."""
         self.costs = {}
         for head in self.kept:
             part = self.layer.channels(head)
@@ -67,7 +68,7 @@ class _Layer:
         self.weight -= self.weight[:, part] @ spread
         self.inverse -= self.inverse[:, part] @ spread
         self.kept.remove(head)
-        self._price()
+        self._update_costs()
 
 
 def backward_elimination(
@@ -80,22 +81,22 @@ def backward_elimination(
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
 
-    The head goes first whose output the remaining heads of its layer can best give in its place, by
-    least squares on the calibration data: the block form of the optimal brain surgeon, with the
-    covariance of the heads' outputs for a Hessian. No gradient is needed, and one forward pass.
+    The first head to go is the one whose output the remaining heads of its layer can best replace, by
+    least squares on the calibration data. This is the optimal brain surgeon for blocks of weights, with
+    the covariance of the heads' outputs in place of the Hessian. It needs one forward pass and no gradient.
 
     Parameters
     ----------
     moments : sequence of LayerMoments
     heads : NetworkHeads
     relative : bool, default True
-        Whether errors count relative to the residual stream at their token, which makes layers
-        comparable, or as they are, relative to the stream's mean energy.
+        Whether the error at each token is divided by the squared norm of the residual stream at that
+        token, or the mean error by the mean squared norm. Both make layers comparable.
     responses : ndarray, shape (n_heads,), optional
         Measured damage of each head's own removal, such as
-        :func:`haarbor.pruning.head_responses`. What a head leaves over is then counted in units of
-        this damage, so that its price is the damage as long as its layer is whole, and grows as the
-        heads go that could stand in for it.
+        :func:`haarbor.pruning.head_responses`. The error of a head is then counted in units of
+        this damage: its cost equals the damage while its layer is whole, and grows as the heads are
+        removed that could replace it.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -106,9 +107,9 @@ def backward_elimination(
     Notes
     -----
     With :math:`P` the inverse of the (regularised) covariance of the kept channels and :math:`W` the
-    refitted projection, removing the channels :math:`h` leaves over
+    refitted projection, removing the channels :math:`h` leaves the error
     :math:`\operatorname{tr}(W_h P_{hh}^{-1} W_h^\top)`; then :math:`W \leftarrow W - W_h P_{hh}^{-1} P_{h,:}`
-    and :math:`P \leftarrow P - P_{:,h} P_{hh}^{-1} P_{h,:}`. The last head of a layer is priced at what
+    and :math:`P \leftarrow P - P_{:,h} P_{hh}^{-1} P_{h,:}`. The last head of a layer costs what
     is lost without it.
     """
     require_ridge(ridge)
@@ -133,12 +134,12 @@ def backward_elimination(
             first = np.array([candidates.costs[head] for head in range(layer.n_heads)])
             with np.errstate(divide="ignore", invalid="ignore"):
                 candidates.units[:] = first / measured
-            # A head that leaves nothing over costs nothing in any unit.
+            # A head without an error of its own costs nothing in any unit.
             candidates.units[first == 0] = 1.0
         layers.append(candidates)
     order, increases = [], []
     offers = {number: layer.cheapest() for number, layer in enumerate(layers)}
-    # A layer that is emptied last of all loses its last head after every other layer has one left.
+    # The last head of a layer goes only when every other layer has one head left, too.
     while offers:
         number = min(offers, key=lambda n: (len(layers[n].kept) == 1, offers[n][0], n))
         price, head = offers.pop(number)

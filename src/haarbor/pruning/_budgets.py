@@ -1,4 +1,4 @@
-"""Which heads go when a share of them must: over the whole network, in every layer, or in every group."""
+"""Which heads are removed for a given share: over the whole network, per layer, or per key-value group."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = 8
 def removal(
     scores: npt.ArrayLike, heads: NetworkHeads, share: float, *, within: Budget = "network"
 ) -> BoolArray:
-    """Heads that go: those of lowest score, as many as the share says.
+    """Heads to remove: those of lowest score, as many as the share says.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def removal(
 
 
 def removal_count(heads: NetworkHeads, share: float, *, within: Budget = "network") -> int:
-    """How many heads go for a share: the nearest number that the network's structure allows.
+    """Number of heads to remove for a share: the nearest one that the network's structure allows.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def removal_count(heads: NetworkHeads, share: float, *, within: Budget = "networ
 
 
 def possible_counts(heads: NetworkHeads, *, within: Budget = "network") -> IntArray:
-    """Numbers of heads that can go.
+    """All numbers of heads that can be removed.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def possible_counts(heads: NetworkHeads, *, within: Budget = "network") -> IntAr
 def reachable_shares(
     heads: NetworkHeads, shares: Iterable[float], *, within: Budget = "network"
 ) -> list[float]:
-    """Those shares at which at least one head goes.
+    """Those shares for which at least one head is removed.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def reachable_shares(
 def removal_of_count(
     scores: npt.ArrayLike, heads: NetworkHeads, n_removed: int, *, within: Budget = "network"
 ) -> BoolArray:
-    """Heads that go: so many of them, of lowest score.
+    """Heads to remove: a given number of them, those of lowest score.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def _checked_scores(scores: npt.ArrayLike, heads: NetworkHeads) -> FloatArray:
 
 
 def _nearest(number: float) -> int:
-    """The nearest whole number, the smaller of two: more than was asked for would be the worse surprise."""
+    """The nearest whole number; of two equally near ones the smaller, so as not to remove more than asked."""
     return math.ceil(number - 0.5)
 
 
@@ -266,7 +266,7 @@ def _groups(heads: NetworkHeads) -> IntArray:
     group_size = np.array([layer.head_group for layer in heads.layers])[layers]
     if not (group_size > 1).any():
         return layers
-    # Layers have at most so many groups: the pairs (layer, group) get numbers of their own.
+    # A different number for each pair (layer, group).
     found: IntArray = layers * (int(heads.head_in_layer.max()) + 1) + heads.head_in_layer // group_size
     return found
 
@@ -278,9 +278,10 @@ def _uniform_quotas(heads: NetworkHeads, share: float) -> IntArray:
 
 
 def _uniform_steps(heads: NetworkHeads) -> dict[int, IntArray]:
-    """Heads that each group loses, by how many that are in all."""
+    """For each total that is possible, the number of heads that every group loses."""
     _, sizes = np.unique(_groups(heads), return_counts=True)
-    # A group loses one head more where its share is half a head beyond the last: a step lies between these.
+    # The number of heads a group loses changes where its share reaches another half head; one share from
+    # between any two such borders stands for all of them.
     borders = sorted({(number + 0.5) / size for size in set(sizes.tolist()) for number in range(size)})
     middles = [(low + high) / 2 for low, high in zip(borders, [*borders[1:], 1.0], strict=True)]
     steps = [_uniform_quotas(heads, share) for share in middles]
@@ -294,7 +295,7 @@ def _layer_quotas(values: FloatArray, heads: NetworkHeads, n_removed: int) -> In
     quotas: IntArray = np.minimum(np.floor(shares + 1e-9).astype(np.int64), sizes - 1)
     ordered = [np.sort(values[heads.layer_of_head == layer]) for layer in range(len(heads))]
     while int(quotas.sum()) < n_removed:
-        # Who is furthest below its share comes first; layers of one size all are, and the next score tells.
+        # The layer furthest below its share comes first; among equals, the one with the lowest next score.
         layer = min(
             np.flatnonzero(quotas < sizes - 1).tolist(),
             key=lambda number: (

@@ -1,4 +1,4 @@
-"""All that scores are made of, gathered in one pass over the calibration data."""
+"""Everything that scores are computed from, gathered in one pass over the calibration data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Part = Literal["attention", "gradients", "responses"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CalibrationPass:
-    """What a network did on the calibration data, as far as scores of heads need it."""
+    """What was gathered of a network on the calibration data, for the scores of its heads."""
 
     heads: NetworkHeads
     moments: tuple[LayerMoments, ...]
@@ -108,15 +108,14 @@ def calibration_pass(
     model : torch.nn.Module
         In eval mode.
     calibration : iterable
-        Batches, as for :func:`haarbor.ablate`; nothing else is looked at, the data that the network will
-        be measured on least of all.
+        Batches, as for :func:`haarbor.ablate`. They must not be the data that the network is measured on.
     parts : collection of {"attention", "gradients", "responses"}
         Moments come from one forward pass. Attention is recorded in the same pass, and organised
         sample by sample; gradients need a backward pass as well, one per batch; responses need further
         forward passes of a few samples, see :func:`haarbor.pruning.head_responses`.
     metric : str, Metric or function, default "loss"
-        Whose gradient is taken (for the accuracy that of the classification loss), and which knows
-        what of a batch the model is shown.
+        Its gradient is taken (for the accuracy, that of the classification loss), and it decides what of
+        a batch the model is shown.
     heads : NetworkHeads, optional
     seed : int, default 0
         Of the random trees that serve as control.

@@ -1,4 +1,4 @@
-"""What is left of a layer made to do the work of what was removed, by least squares and without training."""
+"""The heads that stay refitted to make up for the removed ones, by least squares and without training."""
 
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ def compensate(
     calibration : iterable
         Batches to fit on.
     method : {"parallel", "sequential"}, default "parallel"
-        Whether a layer is fitted on what the whole network hands to it, or on what the network already
-        pruned below it does. Both aim at the output of the layer in the whole network.
+        Whether a layer is fitted on the inputs that it gets in the whole network, or on those that it gets
+        when the layers below are pruned already. Both aim at the output of the layer in the whole network.
     ridge : float, default 0.1
         See :func:`fitted_projection`.
     moments : sequence of LayerMoments, optional
@@ -167,9 +167,9 @@ def compensate(
 
     Notes
     -----
-    Both are closed forms in float64 and need one forward pass. The sequential one runs the whole and
-    the pruned network side by side in one batch that holds every calibration sample twice: each
-    projection is fitted when its inputs of both arrive, and hands on its new output.
+    Both are closed forms in float64 and need one forward pass. The sequential method runs the whole and
+    the pruned network side by side, in one batch that holds every calibration sample twice. Each projection
+    is fitted when the inputs of both networks reach it, and passes its new output on.
     """
     mask = heads.mask(removed)
     gone = heads.by_layer(mask)
@@ -224,7 +224,7 @@ def compensated(model: torch.nn.Module, heads: NetworkHeads, compensation: Compe
 
 
 class _AllLayersFitted(Exception):
-    """Ends the forward of a fit: what comes after the last layer that has lost heads is not needed."""
+    """Ends the forward pass of a fit after the last layer that has lost heads; the rest is not needed."""
 
 
 def _sequential_fits(
@@ -270,7 +270,7 @@ def _layer_fit(
     chosen: torch.Tensor | None,
     ridge: float,
 ) -> LayerFit:
-    """Least squares from what the pruned network hands over to what the whole one's layer gives."""
+    """Least squares from the inputs in the pruned network to the layer's output in the whole one."""
     weight, bias = projection_weight(projection), projection_bias(projection)
     kept = kept_channels(layer, removed)
     index = torch.as_tensor(kept, device=whole.device)
@@ -307,7 +307,7 @@ def require_ridge(ridge: Any) -> None:
 
 
 def ridge_strength(covariance: FloatArray, ridge: float) -> float:
-    """What a ridge adds to the diagonal: so many times the mean variance of the layer's channels."""
+    """What is added to the diagonal: `ridge` times the mean variance of the layer's channels."""
     mean_variance: float = np.trace(covariance).item() / covariance.shape[0]
     return ridge * mean_variance
 

@@ -1,4 +1,4 @@
-"""What a damage curve must be held against: other trees, other rankings, other calibration data."""
+"""Controls of a score: its damage with another ranking and with other calibration data."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["ScoreControls", "score_controls"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreControls:
-    """A score varied in what should not matter, and in what should; always the same number of heads goes."""
+    """Damage by one score under changed conditions; the number of removed heads is always the same."""
 
     name: str
     n_removed: int
-    """Heads that went in every control."""
+    """Heads that were removed in every control."""
     within_layer: float
-    """Damage when the same share of every layer goes, to within one head: the ranking without the depth
-    of the heads."""
+    """Damage when every layer loses the same share of its heads, to within one head. A score that only tells
+    layers apart does no better than chance here."""
     half_calibrations: tuple[float, float]
-    """Damage when score and refit come from one half of the calibration data only."""
+    """Damage when the score and the refit are computed from one half of the calibration data only."""
     agreement: float
     """Spearman correlation between the scores from the two halves; NaN where one half does not vary."""
 
@@ -123,13 +123,13 @@ def _half(
     parts: frozenset[Part],
     metric: Metric,
 ) -> CalibrationPass:
-    """What every other batch of the calibration data says by itself."""
+    """Calibration pass over one half of the calibration batches."""
     half = calibration_pass(
         model, batches, parts=parts - {"responses"}, metric=metric, heads=calibration.heads
     )
     if "responses" not in parts:
         return half
-    # The samples were probed one by one already; to do it again would take as long again.
+    # The responses are known for each sample: taking half of them is as good as probing again.
     return replace(half, parts={**half.parts, "responses": calibration.responses.over(slice(begin, None, 2))})
 
 

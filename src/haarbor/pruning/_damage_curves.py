@@ -1,4 +1,4 @@
-"""How much a network loses as more of its heads go, for several scores side by side."""
+"""How much worse a network gets as more heads are removed, for several scores side by side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from haarbor.pruning._scores import checked_names, pruning_scores
 __all__ = ["DamageCurves", "ScoreCurve", "damage_curves", "measured_without"]
 
 RANDOM = "random"
-"""Name of the score that removes heads by chance; it has several runs."""
+"""Name of the score that removes heads at random; it is measured once per seed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -34,7 +34,7 @@ class ScoreCurve:
 
     name: str
     damage: FloatArray
-    """Shape (n_runs, n_shares, n_batches): one run, or one per seed for chance."""
+    """Shape (n_runs, n_shares, n_batches): one run, or one per seed for "random"."""
     removed: BoolArray
     """Heads that went, shape (n_runs, n_shares, n_heads)."""
 
@@ -57,7 +57,7 @@ class DamageCurves:
     replacement: str
     """"zero", "mean" or "refit": what was done for the removed heads."""
     asked: tuple[tuple[float, ...], ...] = ()
-    """At each share the ones that were asked for and come to this number of heads."""
+    """For each share, those that were asked for and stand for this number of heads."""
 
     @property
     def n_heads(self) -> int:
@@ -194,7 +194,7 @@ def damage_curves(
     evaluation : iterable
         Batches; their spread gives the error bars.
     scores : collection of str
-        Names of scores; "random" stands for chance.
+        Names of scores; "random" removes heads at random.
     shares : sequence of float
         Of the heads, above 0. Each stands for the nearest number of heads that the network allows
         (:func:`haarbor.pruning.removal_count`), the same for every score; a number is measured once.
@@ -202,10 +202,10 @@ def damage_curves(
     within : {"network", "layer", "uniform"}, default "network"
         See :func:`haarbor.pruning.removal`.
     replacement : {"refit", "zero", "mean"}, default "refit"
-        What stands in for removed heads: the rest of their layer refitted, nothing, or their mean. The
-        same for every score, so that comparisons are fair.
+        What is done about removed heads: the rest of their layer is refitted, or they are replaced by zeros
+        or by their mean. It is the same for every score, so that comparisons are fair.
     n_seeds : int, default 5
-        Runs of chance.
+        Number of runs of "random".
     on_progress : function of (step, done, total), optional
         Told after every removal, with the step "measuring".
 

@@ -64,7 +64,7 @@ def footprints(
 
 
 def _finish(model: torch.nn.Module) -> None:
-    """Wait until the devices of a model have done what they were told."""
+    """Wait until the devices of a model have finished all queued work."""
     for device in {weight.device for weight in model.parameters()}:
         if device.type == "cuda":
             torch.cuda.synchronize(device)

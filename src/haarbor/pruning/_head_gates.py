@@ -1,4 +1,4 @@
-"""Heads switched off, or turned down, while a block runs."""
+"""Heads switched off, or multiplied by a number, while a block runs."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def removed_heads(
 ) -> Iterator[None]:
     """The model without some of its heads while the block runs.
 
-    What a removed head would hand to the output projection is replaced by zeros, or by its mean. No
-    weight is touched, and nothing is left behind when the block ends, even after an exception.
+    What a removed head would give to the output projection is replaced by zeros, or by its mean. No
+    weight is changed, and nothing is left behind when the block ends, even after an exception.
 
     Parameters
     ----------

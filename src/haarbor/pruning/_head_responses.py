@@ -1,4 +1,4 @@
-"""How a network's answers change without each head: probes that need forward passes and no gradient."""
+"""How much a network's output changes without each head, measured by forward passes without gradients."""
 
 from __future__ import annotations
 
@@ -21,31 +21,34 @@ from haarbor.pruning._projection_hooks import projection_hooks
 __all__ = ["HeadResponses", "head_responses", "stand_ins"]
 
 N_ANSWERS = 512
-"""Answers (tokens of a language model, images of a classifier) after which no more samples are probed."""
+"""Number of answers (tokens of a language model, images of a classifier) that are enough."""
 N_SAMPLES = 64
-"""Samples after which no more are probed, however few answers they give."""
+"""Number of samples that are enough, however few answers they give."""
 _MOST_NUMBERS = 2**26
-"""Numbers in the answers of all heads that are probed at once; more heads go in turns."""
+"""Most numbers in the outputs of all heads that are probed in one forward pass."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HeadResponses:
-    """Change of a network's answers when a head is removed and its layer refitted."""
+    """Change of a network's answers when one head is removed and its layer refitted.
+
+    An answer is one output that counts: the scores at one token of a text, or for one image.
+    """
 
     values: FloatArray
     """Mean over the answers, shape (n_heads,)."""
     by_sample: FloatArray
     """Mean over the answers to each sample, shape (n_samples, n_heads)."""
     counts: IntArray
-    """Answers to each sample, shape (n_samples,)."""
+    """Number of answers per sample, shape (n_samples,)."""
 
     @property
     def n_answers(self) -> int:
-        """Answers in all."""
+        """Number of answers over all samples."""
         return int(self.counts.sum())
 
     def over(self, samples: slice) -> HeadResponses:
-        """The same from some of the samples; from all of them where there are none of those."""
+        """The responses averaged over some of the samples; over all of them if `samples` selects none."""
         counts = self.counts[samples]
         if not counts.size:
             return self
@@ -74,8 +77,8 @@ def head_responses(
         In eval mode.
     heads : NetworkHeads
     moments : sequence of LayerMoments
-        The head that goes is made up for by the rest of its layer, see
-        :func:`haarbor.pruning.compensate`: what the network loses is what they cannot give.
+        To refit the other heads of the layer when one is removed, see :func:`haarbor.pruning.compensate`:
+        what is measured is the loss that they cannot make up for.
     batches : sequence of ModelBatch
         As the model is shown them; samples are taken evenly from all of them, until there are 512
         answers or 64 samples.
@@ -98,10 +101,10 @@ def head_responses(
     the square of the difference relative to that of the vector. No labels are used. Padding is left
     out, and so are answers that the batch does not count, such as those to tokens that were not hidden.
 
-    All heads of a layer are probed in one forward, one row each beside a row that keeps them all. Up to
-    their layer the rows are alike, and are computed once where the model lets a batch grow on its way;
-    this is tried, and the row that keeps all heads must give the answer that was known already. So a
-    sample costs about half a forward per head.
+    All heads of a layer are probed in one forward pass: a batch of one row per removed head, and one row
+    that keeps all heads. Below the layer all rows are equal. Where the model allows it, the batch therefore
+    starts with a single row and gets the others at that layer. Whether it does is tried out: the row that
+    keeps all heads must give the known answer. So a sample costs about half a forward pass per head.
     """
     rows = _spread([row for batch in batches for row in batch.rows()], model)
     probe = _Probe(model, heads, moments)
@@ -122,8 +125,8 @@ def head_responses(
 
 
 def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelBatch, torch.Tensor]]:
-    """Samples, evenly from all, with the network's own answers."""
-    # A golden-ratio walk: however soon it stops, what it has seen lies evenly.
+    """Samples spread evenly over all of them, with the network's own answers."""
+    # Steps of the golden ratio: wherever the walk stops, the samples so far are spread evenly.
     step = max(1, round(len(rows) * (np.sqrt(5) - 1) / 2))
     while np.gcd(step, len(rows)) != 1:
         step += 1
@@ -148,7 +151,7 @@ def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelB
 
 
 def stand_ins(moments: LayerMoments, layer: LayerHeads, *, ridge: float = RIDGE) -> FloatArray:
-    r"""How the other heads of a layer stand in for each one of them.
+    r"""Which part of each head's output the other heads of its layer cannot replace, as a linear map.
 
     Parameters
     ----------
@@ -159,7 +162,7 @@ def stand_ins(moments: LayerMoments, layer: LayerHeads, *, ridge: float = RIDGE)
     Returns
     -------
     ndarray, shape (width, width)
-        The rows :math:`S_h` of head :math:`h` give what is missing of its output without it.
+        The rows :math:`S_h` of head :math:`h` give the part of its output that the others cannot replace.
 
     Notes
     -----
@@ -190,7 +193,7 @@ class _Probe:
             for moment, layer in zip(moments, heads.layers, strict=True)
         ]
         self._grows: bool | None = None
-        """Whether the batch may grow on its way through the model; None until it was tried."""
+        """Whether rows can be added to the batch inside the model; None until it was tried."""
 
     def changes(self, row: ModelBatch, answer: torch.Tensor) -> tuple[FloatArray, int]:
         """Mean change of one sample's answers without each head, and how many answers there are."""
@@ -210,7 +213,7 @@ class _Probe:
                 answers, vectors = self._run(number, probed, row)
                 self._grows = _is_same(answers, answer, probed.size)
             except (RuntimeError, ValueError, IndexError):
-                # Some models keep the size of their batch in mind: those get all rows from the start.
+                # Some models rely on the size of their first batch: those get all rows from the start.
                 self._grows = False
             if self._grows:
                 return answers[1:], vectors

@@ -1,4 +1,4 @@
-"""Means and products of the heads' outputs over calibration tokens, summed as they come."""
+"""Means and second moments of the heads' outputs over the calibration tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LayerMoments:
 
     With :math:`x_t` the joined outputs of the heads at token :math:`t` and :math:`r_t` the residual
     stream after the layer's attention has been added, every sum exists twice: as it is, and with the
-    weight :math:`1/\|r_t\|^2`, so that it speaks of change relative to the stream.
+    weight :math:`1/\|r_t\|^2`, which measures change relative to the residual stream.
     """
 
     second: FloatArray
@@ -53,7 +53,7 @@ class LayerMoments:
 
     @property
     def relative_covariance(self) -> FloatArray:
-        """Second moments about the weighted mean, relative to the stream, shape (width, width)."""
+        """Second moments about the weighted mean, relative to the residual stream, shape (width, width)."""
         spread = self.relative_weight * np.outer(self.relative_mean, self.relative_mean)
         found: FloatArray = self.relative_second - spread
         return found
@@ -63,7 +63,7 @@ class LayerMoments:
 
 
 class MomentSums:
-    """The sums of one layer, in float64, as the tokens come."""
+    """Running sums of one layer, in float64."""
 
     def __init__(self, width: int) -> None:
         self.second = np.zeros((width, width))
@@ -97,7 +97,7 @@ class MomentSums:
         self.residual_energy += float(energy.sum())
 
     def moments(self, weight: FloatArray, bias: FloatArray) -> LayerMoments:
-        """What the sums say, beside the projection they belong to."""
+        """Moments from the sums so far, with the projection that they belong to."""
         n = self.n_tokens
         return LayerMoments(
             second=frozen(self.second / n),

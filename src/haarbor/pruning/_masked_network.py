@@ -1,4 +1,4 @@
-"""Networks whose heads are switched off for good: not smaller, and the same answers as when masked."""
+"""Copies of networks with heads switched off for good: as large as before, and with the masked output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ProjectionByCall", "mask_heads", "replace_projections"]
 
 
 class ProjectionByCall(nn.Module):
-    """Output projection of layers that share their weights, with one of its own for each of its calls.
+    """Output projection for layers that share their weights: every call has a projection of its own.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ProjectionByCall(nn.Module):
         self._next = 0
 
     def begin(self, _network: nn.Module, _args: Any) -> None:
-        """Count the calls anew: a hook for the network to run before each of its forwards."""
+        """Start counting calls from 0: a hook that the network runs before each forward pass."""
         self._next = 0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -58,9 +58,9 @@ def mask_heads(
 ) -> torch.nn.Module:
     """Copy of a model whose output projections do without some heads.
 
-    For networks that :func:`haarbor.pruning.prune_heads` cannot make smaller. What a removed head hands
-    over meets zeros, and what makes up for it is in the weights and the bias: the copy computes by itself
-    what the whole network does with its heads masked and its layers refitted.
+    For networks that :func:`haarbor.pruning.prune_heads` cannot make smaller. The weights that a removed
+    head is multiplied by are zero, and what makes up for it is in the other weights and the bias. The copy
+    computes what the whole network does with its heads masked and its layers refitted.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is measured of a model: its loss on text, on hidden tokens, on images, or anything a user gives."""
+"""Metrics of a model: its loss on text, at hidden tokens or on images, its accuracy, or a user's function."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Metric:
     function: Measure
     higher_is_better: bool = False
     shown: Callable[[ModelBatch], ModelBatch] = _as_it_is
-    """What the model gets to see of a batch, and which of its answers count; what is learnt from
-    calibration data is learnt from this."""
+    """Function of a batch that gives the batch as the model is shown it, and which of its answers count. The
+    calibration uses the same."""
     differentiable: Measure | None = None
     """What gradients are taken of, where the metric has none: the loss of a classifier for its accuracy."""
 
@@ -48,7 +48,7 @@ class Metric:
         return self._summed(self.function(model, batch))
 
     def graded_total(self, model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
-        """The same with a gradient, of what stands in for the metric if it has none itself."""
+        """The same with a gradient; of the metric in `differentiable` if this one has no gradient."""
         return self._summed((self.differentiable or self.function)(model, batch))
 
     def _summed(self, result: Any) -> tuple[torch.Tensor, float]:

@@ -1,4 +1,4 @@
-"""Inputs of a model as it is measured: batches of any size, with labels kept apart."""
+"""Batches of any size in one form, with labels kept apart from the inputs of the model."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = [
 ]
 
 _RUN = 48
-"""Tokens that two texts must have in common, one after the other, to be compared."""
+"""Length in tokens of the runs by which two texts are compared."""
 _REPEATED = 0.25
-"""Share of such runs that a text may have in common with others, as quotations and tables have."""
+"""Share of such runs that two texts may have in common, as with quotations and tables."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -220,7 +220,7 @@ def _require_known_tokens(model: torch.nn.Module, batch: ModelBatch) -> None:
 
 
 def require_disjoint(calibration: Iterable[ModelBatch], evaluation: Iterable[ModelBatch]) -> None:
-    """Raise unless what is measured on is new to what was fitted.
+    """Raise if evaluation data were already used for calibration.
 
     Samples are compared by digests: no sample may be in both, and no text may have more than a
     quarter of its runs of 48 tokens in common with the other, wherever they stand (runs of hardly

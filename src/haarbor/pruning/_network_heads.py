@@ -1,4 +1,4 @@
-"""Where the heads of a network are: the output projections that gather them, found by running it once."""
+"""Where the heads of a network are: at the inputs of output projections, found by running it once."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class NetworkHeads:
         Parameters
         ----------
         heads : pairs (layer, head), numbers of heads, or bool array
-            The array may have shape (n_heads,) or, where all layers are alike, (n_layers, heads a layer).
+            The array may have shape (n_heads,) or, where all layers are alike, (n_layers, heads per layer).
 
         Returns
         -------
@@ -168,10 +168,10 @@ class NetworkHeads:
 def network_heads(model: torch.nn.Module, batch: ModelBatch) -> NetworkHeads:
     """Output projections of all attention layers of a model, in the order in which they run.
 
-    Nothing of the architecture is taken on trust: the model runs once, and the linear map that is
-    called next after each attention call, on an input as wide as its heads together, is the one that
-    gathers the heads. So any Hugging Face model whose attention goes through the attention interface
-    is understood, and any that calls ``nn.MultiheadAttention`` or ``scaled_dot_product_attention``.
+    Nothing is assumed about the architecture. The model runs once, and the first linear map after each
+    attention call whose input is as wide as all its heads together is taken as the output projection. This
+    works for any Hugging Face model whose attention goes through the attention interface
+    and any model that calls ``nn.MultiheadAttention`` or ``scaled_dot_product_attention``.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def n_outputs(module: torch.nn.Module) -> int:
 
 
 class _Search:
-    """Watches one forward and notes which linear map follows each attention call."""
+    """Watches one forward pass and notes which linear map follows each attention call."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         self.model = model
@@ -227,7 +227,7 @@ class _Search:
         self.found_layers: list[LayerHeads] = []
         self.calls: dict[str, int] = {}
         self.failure: PruningError | None = None
-        """The first thing that was wrong; told when the forward is over, as hooks must not raise."""
+        """The first problem that was found; raised after the forward pass, as hooks must not raise."""
         self.widths: dict[str, set[int]] = {}
         """Last axis of the tensors that each possible block was given."""
 
@@ -296,7 +296,11 @@ class _Search:
         )
 
     def _block(self, projection: str) -> str | None:
-        """Innermost item of a list of layers around the projection that is given the residual stream."""
+        """Name of the innermost layer around the projection whose input is as wide as its output.
+
+        That input is the residual stream, to which the output is added. A layer is an item of an
+        ``nn.ModuleList`` or ``nn.Sequential``; None if there is no such layer.
+        """
         parts = projection.split(".")
         wanted = n_outputs(self.modules[projection])
         for length in range(len(parts) - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""Answers of a network and how far others are from them."""
+"""Outputs of a network, and how far they change."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def mean_output_changes(
         whole, others = whole[chosen], others[:, chosen]
     distances = _square_distances if vectors else _relative_entropies
     totals = torch.zeros(len(answers), dtype=torch.float64)
-    # A few answers at a time, so that they stay in the processor's cache.
+    # A few answers at a time, so that they fit into the processor's cache.
     step = max(1, _AT_ONCE // size)
     for begin in range(0, whole.shape[0], step):
         part = slice(begin, begin + step)

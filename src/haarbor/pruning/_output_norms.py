@@ -66,8 +66,9 @@ def relative_output_norms(
     moments : sequence of LayerMoments
     heads : NetworkHeads
     per_token : bool, default True
-        Whether each token's norm is divided by that of its own stream before averaging, or the
-        average by the average. A few tokens with a huge stream decide the second alone.
+        Whether the norm at each token is divided by that of the residual stream at the token before
+        averaging, or the average norm by the average norm. The second depends almost only on the few
+        tokens whose residual stream is huge.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Hands on the heads: what enters each output projection and what leaves it, while a block runs."""
+"""Hooks that see, and may change, what enters and leaves the output projections while a block runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def projection_hooks(
     """See, and change, what enters and leaves the output projections while the block runs.
 
     No weight is touched, and the hooks are gone when the block ends, even after an exception. Where
-    one projection serves several layers, its calls are counted, so that each layer is met apart.
+    one projection serves several layers, its calls are counted to tell the layers apart.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def projection_hooks(
 
     Notes
     -----
-    ``nn.MultiheadAttention`` does not call its projection as a module: there the attention function is
-    run with the identity in its place, which is exact, and the projection after it.
+    ``nn.MultiheadAttention`` does not call its projection as a module. There, the attention function runs
+    with the identity as its projection, which is exact, and the true projection is applied afterwards.
     """
     by_projection: dict[str, list[int]] = {}
     for number, layer in enumerate(heads.layers):
@@ -133,11 +133,11 @@ class _SplitMultihead(TorchFunctionMode):
     def _projected(
         self, name: str, mixed: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
     ) -> torch.Tensor:
-        # The module itself is of no use to the functions: they are told the layer's number.
+        # The functions do not use the module: they get the number of the layer.
         nothing: Any = None
         changed = self._before(name)(nothing, (mixed,))
         entering = mixed if changed is None else changed[0]
-        # Blocks around this one see the projection as this call.
+        # Where these blocks are nested, the outer ones see the projection through this call.
         output: torch.Tensor = _LINEAR(entering, weight, bias)
         other = self._after(name)(nothing, (entering,), output)
         return output if other is None else other

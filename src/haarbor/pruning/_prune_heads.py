@@ -1,4 +1,4 @@
-"""A smaller network: heads removed for good, checked against the network with the heads masked."""
+"""Copies of networks without some heads, checked against the network with these heads masked."""
 
 from __future__ import annotations
 

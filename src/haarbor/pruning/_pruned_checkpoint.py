@@ -57,7 +57,7 @@ def save_pruned(
     Parameters
     ----------
     folder : str or Path
-        Made if missing; the network is there whole when it appears, and replaces an earlier one.
+        Made if missing; an earlier network in it is replaced. The folder appears when it is complete.
     pruned : torch.nn.Module
         From :func:`haarbor.pruning.prune_heads` or :func:`haarbor.pruning.mask_heads`.
     heads : NetworkHeads
@@ -66,7 +66,7 @@ def save_pruned(
     origin : mapping, optional
         JSON values to keep: model, score, data.
     timm_options : mapping, optional
-        With which ``timm.create_model`` made the whole network, where they are not the usual ones.
+        Options of ``timm.create_model`` that made the whole network, other than the defaults.
     tokenizer : transformers.PreTrainedTokenizerBase, optional
         Saved beside the network.
 

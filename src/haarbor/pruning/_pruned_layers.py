@@ -1,4 +1,4 @@
-"""What a description says of the layers of a pruned network, checked before anything is built of it."""
+"""The layers in the description of a pruned network, checked before anything is built from them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class PruningData:
     metric: Metric
     description: str
     notes: tuple[str, ...]
-    """What the user should know, a line each."""
+    """What the user should know, one line each."""
 
 
 def pruning_data(
@@ -46,7 +46,7 @@ def pruning_data(
     split: Literal["whole", "lines"] = "whole",
     metric: str = "auto",
 ) -> PruningData:
-    """Samples of the data a user named: the first to calibrate with, those that follow to measure on.
+    """Samples of the data that a user named: the first ones to calibrate with, the next ones to measure on.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The pruning of one network: scores, curves, controls, a recommendation, the smaller network."""
+"""A whole study of one network: scores, damage curves, controls, a recommendation, the smaller network."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def pruning_study(
     SettingError
         If no head would go at this budget, or a score, a metric or a replacement is not offered.
     """
-    # All that can be wrong is asked before the work, which may take hours.
+    # Everything that can be wrong is checked before the work, which may take hours.
     require_network(model)
     names = checked_names(scores)
     _require_score(names)

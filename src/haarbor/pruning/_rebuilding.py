@@ -1,4 +1,4 @@
-"""Networks described by a few JSON values, and built again from them: closed lists, no code, no network."""
+"""Descriptions of networks as JSON values, and networks built from them: from closed lists, without code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from haarbor.zoo import TransformerXL, TransformerXLConfig, VisionTransformer, V
 __all__ = ["OWN", "SizeLimits", "described_network", "outlined_network", "rebuilt_network"]
 
 OWN = "own"
-"""In place of a library's name: a network that the user has to hand over."""
+"""In place of a library's name: a network that the user must pass."""
 
 _ZOO: dict[str, tuple[type[Any], type[Any]]] = {
     "TransformerXL": (TransformerXL, TransformerXLConfig),
@@ -129,7 +129,7 @@ class SizeLimits:
     n_tensors: int
     n_elements: int
     most_heads: int
-    """Of one layer; hardly more times larger than its weights the whole network can be."""
+    """Heads of the largest layer: no whole network is many more times larger than its pruned one."""
 
 
 def rebuilt_network(network: Mapping[str, Any], limits: SizeLimits) -> torch.nn.Module:
@@ -156,7 +156,7 @@ def rebuilt_network(network: Mapping[str, Any], limits: SizeLimits) -> torch.nn.
 
 
 def outlined_network(network: Mapping[str, Any], limits: SizeLimits) -> torch.nn.Module:
-    """The same without weights: on the device that has no memory, sizes cost nothing to find out."""
+    """The same network without values, on the meta device, to find out its sizes without using memory."""
     build = _builder(network)
     n_elements = (limits.most_heads + 4) * limits.n_elements + 2**20
     with _limited(n_tensors=8 * limits.n_tensors + 1000, n_elements=n_elements), torch.device("meta"):

@@ -58,8 +58,7 @@ def recommendation(curves: DamageCurves, share: float) -> Recommendation:
 
     The score is chosen on the even evaluation batches; its damage is reported, and compared with that
     of the others, on the odd ones: the best of many would look better than it is on the data it was
-    chosen on. Chance and control scores
-    are compared with, and never recommended.
+    chosen on. Random removal and control scores are compared with, and never recommended.
 
     Parameters
     ----------

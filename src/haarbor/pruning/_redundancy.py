@@ -1,4 +1,4 @@
-"""Heads that attend as another one does: orders of removal from the distances between heads."""
+"""Orders of removal in which heads go first that attend like another one, by the distances between heads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["folder_ranks", "redundancy_ranks"]
 
 
 def redundancy_ranks(distances: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Place of each head when, again and again, the one goes that is closest to one that stays.
+    """Place of each head in an order of removal: next is always the head closest to one that stays.
 
     Parameters
     ----------
     distances : ndarray, shape (n_heads, n_heads)
         Such as earth mover's distances between the heads' attention.
     sizes : ndarray, shape (n_heads,)
-        The distance to the nearest head is multiplied by these, such as what the heads write.
+        Factors on the distance to the nearest head, such as the norm of what each head writes.
 
     Returns
     -------

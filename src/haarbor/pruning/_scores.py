@@ -45,7 +45,7 @@ class Score:
     needs: frozenset[Part] = frozenset()
     """What the calibration pass must gather beyond the moments."""
     control: bool = False
-    """Whether it is there to be compared with, and never recommended."""
+    """Whether it only serves for comparison and is never recommended."""
 
     @property
     def gradient_free(self) -> bool:
@@ -77,7 +77,7 @@ def register_score(
     needs : iterable of {"attention", "gradients", "responses"}
         What of the pass it reads beyond the moments.
     control : bool, default False
-        Whether it is there to be compared with, and never recommended.
+        Whether it only serves for comparison and is never recommended.
 
     Returns
     -------

@@ -35,10 +35,10 @@ FEWER_HEADS = (
 
 
 class RepeatedHeads(nn.Module):
-    """Linear map whose output heads are handed out to query heads, some of them more than once.
+    """Linear map whose output heads are repeated, so that every query head has a copy of its own.
 
-    Stands in for the projection of keys or values where key-value heads are left with different
-    numbers of query heads.
+    Replaces the projection of keys or values where key-value heads are left with different numbers of
+    query heads.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _separate(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: 
         untyped.k_proj, untyped.v_proj = keys, values
         group = int(counts[0])
     else:
-        # Key-value heads with different numbers of query heads: each query head is handed its own copy.
+        # Key-value heads are left with different numbers of query heads: each query head gets its own copy.
         untyped.k_proj, untyped.v_proj = (
             RepeatedHeads(linear, source, linear.out_features // stays.size) for linear in (keys, values)
         )

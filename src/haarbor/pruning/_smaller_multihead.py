@@ -14,11 +14,11 @@ __all__ = ["SmallerMultihead"]
 
 
 class SmallerMultihead(nn.Module):
-    """Stands in for an ``nn.MultiheadAttention`` of which only some heads are left.
+    """Replaces an ``nn.MultiheadAttention`` of which only some heads are left.
 
-    It takes the same arguments and answers the same, so ``nn.TransformerEncoderLayer`` and its decoder
-    hold it as they hold the whole one. Their fused fast path computes with the width of the whole
-    network; it is kept out of the way by ``_qkv_same_embed_dim``, which the layer asks for.
+    It takes the same arguments and returns the same, so it works inside ``nn.TransformerEncoderLayer`` and
+    ``nn.TransformerDecoderLayer``. Their fused fast path assumes the width of the whole network; setting
+    ``_qkv_same_embed_dim`` to False, which the layer looks up, keeps them from using it.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class SmallerMultihead(nn.Module):
 
     Notes
     -----
-    The weights handed out with ``need_weights`` are those of the heads that stay, averaged over them.
+    The weights returned with ``need_weights`` are those of the heads that stay, averaged over them.
     """
 
     in_proj_bias: nn.Parameter | None

@@ -1,4 +1,4 @@
-"""Networks with the same heads left in every layer, as their library alone can describe them."""
+"""Pruned networks with the same number of heads in every layer, as plain Hugging Face models."""
 
 from __future__ import annotations
 

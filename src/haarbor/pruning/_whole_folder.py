@@ -1,4 +1,4 @@
-"""Folders of a network written whole or not at all."""
+"""Folders that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _beside(place: Path) -> Path:
 
 
 def _settle(path: Path) -> None:
-    """Have a file or a folder on the disk, and not only in the system's memory."""
+    """Make sure that a file or a folder is on the disk, and not only in the system's memory."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -13,13 +13,6 @@ from tests.capturing.inputs.builders import TAKES, assert_one_line, flipped
 from tests.capturing.inputs.small_models import small_model, word_tokenizer
 
 
-@pytest.fixture
-def story(tmp_path):
-    path = tmp_path / "story.txt"
-    path.write_text("the cat sat\n\non the mat\nthe dog ran far\n", encoding="utf-8")
-    return path
-
-
 def ids_of(samples):
     return [sample.inputs["input_ids"][0].tolist() for sample in samples]
 

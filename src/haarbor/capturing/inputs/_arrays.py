@@ -1,4 +1,4 @@
-"""Arrays on disk, read without unpickling anything."""
+"""Arrays from files, read without unpickling anything, and from memory."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _told_if_damaged(name: str) -> Iterator[None]:
     # A damaged or hostile file fails in whichever line of the readers of zip and npy it meets first.
     except Exception as error:
         reason = first_line(error)
-        # numpy takes whatever it does not know for a pickle, and says how to load one.
+        # numpy takes any file that it does not know for a pickle, and its message says how to load one.
         if "pickle" in reason:
             reason = "it holds Python objects or is no array file"
         raise CaptureError(

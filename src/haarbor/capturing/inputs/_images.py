@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["ImageSamples", "image_samples", "picture_samples"]
 
 _SUFFIXES = (".jpeg", ".jpg", ".png")
-# Pixels of an image after its shorter edge was fitted; the longer one of a strip has no bound.
+# Most pixels that an image may have after resizing: the longer edge of a narrow strip could become huge.
 _MOST_RESIZED = 1 << 27
 
 
@@ -54,7 +54,7 @@ def image_samples(
     settings : ImageSettings
         What the model takes.
     n_samples : int, optional
-        The first so many; all of them if None.
+        How many images to take, from the first on; all of them if None.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Windows of a text, each read with the memory of the ones before."""
+"""Consecutive windows of a text, each with the network's memory of the windows before it."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def memory_window_samples(windows: Samples, model: TransformerXL) -> Samples:
 class _Remembered(Samples):
     def __init__(self, windows: Samples, model: TransformerXL, n_filling: int, first: Sample) -> None:
         self._windows, self._model, self._n_filling = windows, model, n_filling
-        # Memory before one window; the next one is reached from it with a single step.
+        # The memory before window number `_before`; one forward pass gives the memory before the next.
         self._before = 0
         self._memory: torch.Tensor | None = None
-        # The last windows that were made, for the labels of what is remembered.
+        # The most recent windows: their labels are those of the remembered tokens.
         self._made = {0: first}
 
     @property
@@ -123,8 +123,9 @@ class _Remembered(Samples):
         return self._made[place]
 
     def _memory_before(self, place: int) -> torch.Tensor:
-        # A layer remembers what the layer below made of as many tokens before: further back than the
-        # windows that fill the memory, once for each layer, nothing reaches.
+        # The memory of a layer was computed from the memory of the layer below, which reaches further back
+        # by the same number of windows. So with n layers, the memory depends on n times the windows that
+        # fill it, and on nothing before those.
         beginning = max(0, place - self._n_filling * self._model.config.n_layers)
         if not beginning <= self._before <= place:
             self._before, self._memory = beginning, None

@@ -1,4 +1,4 @@
-"""What a Hugging Face model takes: tokens, images, or the spectrogram of speech."""
+"""The inputs that a Hugging Face model takes: tokens, images, or the spectrogram of speech."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _max_tokens(model: Any) -> int | None:
     if not isinstance(limit, int) or limit < 1:
         return None
     for name, layer in model.named_modules():
-        # RoBERTa and its kin number positions from the one after padding's.
+        # RoBERTa and related models number positions from padding_idx + 1 on.
         if (
             name.endswith("position_embeddings")
             and isinstance(layer, torch.nn.Embedding)

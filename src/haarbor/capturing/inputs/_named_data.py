@@ -1,4 +1,4 @@
-"""What the user calls data: a path, a data set of the hub, or noise."""
+"""Data by name, as on the command line: a path, a data set of the hub, the package's own data, or noise."""
 
 from __future__ import annotations
 

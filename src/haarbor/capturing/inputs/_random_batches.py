@@ -1,4 +1,4 @@
-"""Random inputs: for trying out whether a model can be captured, not for learning about it."""
+"""Random inputs, to try out whether a model can be captured; its attention on them means little."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def random_samples(
     takes : TokenInputs, ImageSettings or AudioInputs
     n_samples : int
     n_tokens : int, optional
-        Tokens of a sample, those of the decoder where the model hears; images have as many as patches.
+        Number of tokens per sample; of the decoder for a model of sound. Not used for images.
     seed : int, default 0
         Sample ``i`` depends on `seed` and ``i`` alone.
 

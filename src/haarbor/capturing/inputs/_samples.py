@@ -49,9 +49,9 @@ class Sample:
 
 
 class Samples(Sequence[Sample]):
-    """Samples made when they are asked for, the same ones every time.
+    """A sequence of samples, each made when it is asked for, and the same every time.
 
-    Being indexable, they let a capture that was interrupted go on without making the samples it has.
+    Because they can be indexed, an interrupted capture continues without making earlier samples again.
     """
 
     @property
@@ -61,7 +61,7 @@ class Samples(Sequence[Sample]):
 
     @property
     def content_digest(self) -> str:
-        """SHA-256 of what the samples are made of, so that a capture goes on with the same; "" if unknown."""
+        """SHA-256 of the data behind the samples, so that a run is continued with the same; "" if unknown."""
         return ""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class Samples(Sequence[Sample]):
         """Sample at an index between zero and the length."""
 
     def take_output(self, index: int, output: Any) -> None:
-        """Learn what the model gave for a sample; for samples that go on from there.
+        """Receive what the model gave for a sample. Samples that continue from it override this.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class _Part(Samples):
 
 
 def digest_of_bytes(parts: Iterable[Any]) -> str:
-    """SHA-256 of several byte strings or arrays, each told from its neighbours.
+    """SHA-256 of several byte strings or arrays, which also depends on where one ends and the next begins.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def digest_of_bytes(parts: Iterable[Any]) -> str:
 
 
 def require_takes(takes: Any, *kinds: type) -> None:
-    """Refuse what does not say what a model takes.
+    """Raise unless `takes` describes the inputs of a model.
 
     Parameters
     ----------
@@ -166,13 +166,13 @@ def require_takes(takes: Any, *kinds: type) -> None:
 
 
 def checked_count(value: int, what: str, *, least: int = 1, most: int = _MOST) -> int:
-    """Number that a user gave, refused if it is none.
+    """A number that a user gave, if it is a whole number within bounds.
 
     Parameters
     ----------
     value : int
     what : str
-        What it counts, as the message begins: "the number of batches".
+        What it counts, for the beginning of the message: "the number of batches".
     least, most : int, default 1 and a million million
 
     Returns
@@ -221,7 +221,7 @@ def chosen_count(n_samples: int | None, n_available: int, things: str, source: s
     SettingError
         If `n_samples` is no whole number, or less than one.
     CaptureError
-        If there are not so many.
+        If there are fewer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Text: a stream of tokens cut into windows, or one document a line."""
+"""Samples of text: consecutive windows of the whole text, or one document per line."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ __all__ = ["Documents", "Split", "TextWindows", "text_pieces_samples", "text_sam
 
 Split = Literal["whole", "lines"]
 
-# A text is tokenised up to where it certainly holds the windows asked for: so many characters at first,
-# at least so many a token, and so many tokens beyond the last window, which the cut might have changed.
+# Of a long text only the beginning is tokenised. How much of it: at least _FIRST_CHARACTERS, and at least
+# _CHARACTERS_PER_TOKEN for each token that is needed. If this gives too few tokens, twice as much is tried.
+# Cutting the text may change its last tokens, so _SPARE_TOKENS more than needed must be there.
 _FIRST_CHARACTERS = 1 << 20
 _CHARACTERS_PER_TOKEN = 8
 _SPARE_TOKENS = 64
@@ -59,10 +60,10 @@ def text_samples(
     takes : TokenInputs
         What the model reads.
     split : {"whole", "lines"}, default "whole"
-        Whether the file is one stream of tokens, cut into consecutive windows, or holds a document a
-        line, cut at `n_tokens` or padded at the end. Blank lines are no documents.
+        "whole" cuts the text of the file into consecutive windows. "lines" makes one sample of every line,
+        cut at `n_tokens` or padded at the end; blank lines are skipped.
     n_samples : int, optional
-        The first so many; all of them if None.
+        How many samples to take, from the first on; all of them if None.
     special_tokens : bool, default True
         Whether each sample has the special tokens, such as ``[CLS]`` and ``[SEP]``, that the tokenizer
         puts around a text.
@@ -178,7 +179,7 @@ class _Frame:
 
 
 class TextWindows(Samples):
-    """Consecutive windows of one stream of tokens; what is left of the last window is dropped."""
+    """Consecutive windows of one text; tokens that do not fill a last window are left out."""
 
     def __init__(
         self,
@@ -227,7 +228,7 @@ class TextWindows(Samples):
 
 
 class Documents(Samples):
-    """One document a sample, cut at the length of a sample or padded at the end."""
+    """One document per sample, cut at the length of a sample or padded at the end."""
 
     def __init__(
         self,
@@ -318,7 +319,7 @@ def _padding(tokenizer: Any) -> tuple[int, str]:
 
 
 def _stream(pieces: Iterator[str], tokenizer: Any, needed: int | None) -> IntArray:
-    """Tokens of the joined pieces, at least `needed` of them if there are so many."""
+    """Tokens of the joined pieces: at least `needed` of them, if the text has that many."""
     text: list[str] = []
     n_characters = 0
     budget = None if needed is None else max(_FIRST_CHARACTERS, needed * _CHARACTERS_PER_TOKEN)
@@ -338,7 +339,7 @@ def _stream(pieces: Iterator[str], tokenizer: Any, needed: int | None) -> IntArr
 
 
 def _pieces(path: Path, split: Split) -> Iterator[str]:
-    """Lines of a file, or, where they do not matter, pieces of one size: a line may be the whole file."""
+    """Lines of a file; for "whole", pieces of a fixed size, as one line may be as long as the file."""
     try:
         with _opened(path) as file:
             if split == "lines":
@@ -356,7 +357,7 @@ def _pieces(path: Path, split: Split) -> Iterator[str]:
 
 
 def _no_text(path: Path) -> CaptureError:
-    """Where a file stops being UTF-8; the reader of its text knows only the place within a block."""
+    """Error that names the first byte that is not UTF-8; Python's own error counts within a block only."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     place, line, begin = 0, 1, b""
     with _opened_bytes(path) as file:

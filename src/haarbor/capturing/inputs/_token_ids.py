@@ -1,4 +1,4 @@
-"""Token ids that somebody else has made: one row per sample."""
+"""Samples from an array of token ids, one row per sample."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def token_id_samples(
     tokenizer : transformers.PreTrainedTokenizerBase, optional
         For the labels; without one they are the ids.
     n_tokens : int, optional
-        The first so many of each row; all of them if None.
+        How many tokens of each row to take, from the first on; all of them if None.
     n_samples : int, optional
-        The first so many rows; all of them if None.
+        How many rows to take, from the first on; all of them if None.
     pad_id : int, optional
         Id that is padding where it ends a row; without one, every token is real.
 

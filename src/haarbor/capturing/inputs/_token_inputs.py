@@ -1,4 +1,4 @@
-"""Models that read tokens: what ids they know, how many they take, and one sample of them."""
+"""What a model that reads tokens accepts (ids, number of tokens), and samples made of token ids."""
 
 from __future__ import annotations
 
