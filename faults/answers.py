@@ -28,7 +28,9 @@ def as_parts(answer: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name.lstrip("."), answer
 
 
-def difference(answer: Any, expected: Any, *, tol: float = 0.0) -> str | None:
+def difference(
+    answer: Any, expected: Any, *, tol: float = 0.0, rounding: Mapping[str, float] | None = None
+) -> str | None:
     """First part in which two answers differ, in words; None if they are the same.
 
     Parameters
@@ -37,12 +39,16 @@ def difference(answer: Any, expected: Any, *, tol: float = 0.0) -> str | None:
     tol : float, default 0
         Largest difference allowed, relative to the largest entry of an array; 0 asks for the same
         bits.
+    rounding : mapping of str to float, optional
+        By ends of names, what a part may differ by besides: a share that is zero may be computed as the
+        rounding of one.
     """
     found, wanted = list(as_parts(answer)), list(as_parts(expected))
     if [name for name, _ in found] != [name for name, _ in wanted]:
         return f"{len(found)} parts in place of {len(wanted)}"
     for (name, one), (_, other) in zip(found, wanted, strict=True):
-        if not _alike(one, other, tol):
+        floor = max((size for end, size in (rounding or {}).items() if name.endswith(end)), default=0.0)
+        if not _alike(one, other, tol, floor):
             return f"{name or 'the answer'} is {_short(one)} in place of {_short(other)}"
     return None
 
@@ -70,13 +76,15 @@ def kept_bytes(value: Any, depth: int = 0) -> Any:
         return {str(key): kept_bytes(entry, depth + 1) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [kept_bytes(entry, depth + 1) for entry in value] if len(value) < 200 else None
+    if type(value).__module__.startswith("torch") and hasattr(value, "state_dict"):
+        return kept_bytes(value.state_dict(), depth + 1)
     if type(value).__module__.startswith("torch"):
         plain = value.layout.__repr__() == "torch.strided" and value.device.type == "cpu"
         return value.detach().reshape(-1).tolist() if plain else None
     return value if isinstance(value, (int, float, str, bytes)) and value == value else None
 
 
-def _alike(one: Any, other: Any, tol: float) -> bool:
+def _alike(one: Any, other: Any, tol: float, floor: float) -> bool:
     if isinstance(one, (np.ndarray, np.generic)) or isinstance(other, (np.ndarray, np.generic)):
         first, second = np.asarray(one), np.asarray(other)
         if first.shape != second.shape or first.dtype.kind != second.dtype.kind:
@@ -85,22 +93,23 @@ def _alike(one: Any, other: Any, tol: float) -> bool:
             return first.dtype == second.dtype and np.array_equal(
                 first, second, equal_nan=first.dtype.kind in "fc"
             )
-        return _close(first, second, tol)
+        return _close(first, second, tol, floor)
     if isinstance(one, float) and isinstance(other, float):
-        return one == other or (one != one and other != other) or (tol > 0 and _close(one, other, tol))
+        same = one == other or (one != one and other != other)
+        return same or (tol > 0 and _close(one, other, tol, floor))
     if callable(one) and callable(other):
         return True
     return bool(type(one) is type(other) and one == other)
 
 
-def _close(one: Any, other: Any, tol: float) -> bool:
+def _close(one: Any, other: Any, tol: float, floor: float) -> bool:
     first, second = np.asarray(one, dtype=np.longdouble), np.asarray(other, dtype=np.longdouble)
     if not np.array_equal(np.isnan(first), np.isnan(second)):
         return False
     scale = np.max(np.abs(second), initial=0.0, where=~np.isnan(second))
     # Next to zero numbers lie so far apart that no relative error can be held.
     single = np.asarray(one).dtype == np.float32
-    floor = 1000 * np.finfo(np.float32 if single else np.float64).smallest_subnormal
+    floor += 1000 * float(np.finfo(np.float32 if single else np.float64).smallest_subnormal)
     return bool(np.all((np.abs(first - second) <= tol * scale + floor) | np.isnan(first)))
 
 

@@ -57,6 +57,7 @@ def _tried(function: str, seed: int, place: Path) -> Outcome:
     spoilt = _spoilt_arguments(rng, call)
     arguments = {**call.arguments, **{name: found.value for name, found in spoilt.items()}}
     kept = {name: kept_bytes(value) for name, value in arguments.items()}
+    good = not spoilt or (_demand(spoilt) == "refused" and call.fits(arguments))
     note = ", ".join(f"{name}: {found.name}" for name, found in spoilt.items())
 
     def law(answer: Any) -> str | None:
@@ -66,10 +67,10 @@ def _tried(function: str, seed: int, place: Path) -> Outcome:
         return (
             not_finite(answer, call.nan_allowed)
             or call.always(answer, arguments)
-            or (call.law(answer, arguments) if not spoilt else _against_plain(call, spoilt, answer))
+            or (call.law(answer, arguments) if good else _against_plain(call, spoilt, answer))
         )
 
-    outcome = judged(lambda: call.function(**arguments), law, demand=_demand(spoilt))
+    outcome = judged(lambda: call.function(**arguments), law, demand="right" if good else _demand(spoilt))
     if outcome.verdict == "defect":
         return outcome._replace(reason=f"[{note or 'good arguments'}] {outcome.reason}")
     return outcome
@@ -110,7 +111,7 @@ def _against_plain(call: Call, spoilt: Mapping[str, Spoilt], answer: Any) -> str
     expected = call.scaled(plain, value.exponent)
     if not_finite(expected, call.nan_allowed) is not None:
         return f"the answer is beyond the numbers there are, and {answer!r} was given"
-    found = difference(answer, expected, tol=call.tol)
+    found = difference(answer, expected, tol=call.tol, rounding=call.rounding)
     return None if found is None else f"scaling the input by 2^{value.exponent} changed the answer: {found}"
 
 

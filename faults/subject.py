@@ -36,6 +36,10 @@ class Call:
     """Whether that holds for numbers too small to keep all their digits, too."""
     tol: float = 1e-9
     """For comparisons after scaling."""
+    rounding: Mapping[str, float] | None = None
+    """What parts of the answer may differ by after scaling besides, by ends of their names."""
+    fits: Callable[[Mapping[str, Any]], bool] = lambda arguments: False
+    """Whether arguments that do not fit the good ones fit each other, and so must be answered."""
 
 
 SUBJECTS: dict[str, Callable[[np.random.Generator], Call]] = {}

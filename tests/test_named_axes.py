@@ -41,6 +41,7 @@ def test_names_from_an_array_are_plain_texts():
 
 def test_position_names_every_axis():
     assert position_text((np.int64(4), 0, 2), QKH) == "query 4, key 0, head 2"
+    assert position_text((1, 2), ("\x1b[2Jkey", "\ud800")) == r"\x1b[2Jkey 1, \ud800 2"
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ def head_entropy(rng: Rng) -> Call:
     return Call(
         function=hb.head_entropy, arguments=arguments, spoil=_spoil(spare="head"), law=law, scaled=_scaled,
         tol=1e3 * tolerance(arguments["X"]),
+        rounding={"fine_share": 64 * float(np.finfo(arguments["X"].dtype).eps)},
     )  # fmt: skip
 
 

@@ -81,7 +81,9 @@ def paraproduct(rng: Rng) -> Call:
         return None
 
     def always(answer: Any, given: Mapping[str, Any]) -> str | None:
-        return difference(answer.value - answer.approximation, answer.residual, tol=1e-9)
+        return difference(answer.value - answer.approximation, answer.residual, tol=1e-9) or _centred_fault(
+            answer
+        )
 
     spoil.update(
         {
@@ -93,8 +95,32 @@ def paraproduct(rng: Rng) -> Call:
     )
     return Call(
         function=hb.paraproduct, arguments=arguments, spoil=spoil, law=law, always=always,
-        nan_allowed=("derivatives",),
+        # Held to what it promises where there is nothing to divide by.
+        nan_allowed=("derivatives", "centred_error"),
     )  # fmt: skip
+
+
+def _centred_fault(answer: Any) -> str | None:
+    """What is wrong with the error relative to a nonlinearity without its mean."""
+    # Wider, so that squares neither vanish nor overflow.
+    value, residual, approximation = (
+        part[answer.mask].astype(np.longdouble)
+        for part in (answer.value, answer.residual, answer.approximation)
+    )
+    error, centred, norm, approximated = (
+        np.sqrt(np.sum(part**2)) for part in (residual, value - value.mean(), value, approximation)
+    )
+    rounding = 64 * np.finfo(np.float64).eps * norm
+    # The value is the approximation and the residual added up, and has the rounding of that.
+    noise = 4 * np.finfo(np.float64).eps * approximated
+    if min(abs(centred - rounding), abs(error - rounding)) <= noise and centred <= rounding + noise:
+        return None
+    found = answer.centred_error
+    if centred <= rounding:
+        right = found == (0.0 if error <= rounding else np.inf)
+    else:
+        right = abs(found - error / centred) <= (1e-6 + 2 * noise / centred) * error / centred
+    return None if right else f"centred_error is {found}: the norms are {error:g}, {centred:g} and {norm:g}"
 
 
 def _spoilt_nonlinearity(rng: Rng, good: str) -> Spoilt:

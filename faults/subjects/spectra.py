@@ -95,19 +95,24 @@ def gaussian_affinity(rng: Rng) -> Call:
         expected = reference.gaussian_affinity(reference.unfolded(given["X"], place))
         return difference(twice, answer) or difference(answer, expected, tol=10 * tol)
 
+    def spoilt(rng: Rng, good: Any) -> Spoilt:
+        found = spoilt_array(rng, good)
+        # A bandwidth of zero counts as one: slices that are alike have no scale of their own.
+        unscaled = found.exponent is None or _some_alike(found.like, place)
+        return found._replace(exponent=None) if unscaled else found
+
     return Call(
         function=hb.gaussian_affinity,
         arguments={"X": X, "axis": AXES[place], "axes": AXES[: X.ndim], "threads": 1},
         spoil={
-            "X": spoilt_array,
+            "X": spoilt,
             "axis": _spoilt_axis,
             "axes": spoilt_axes,
             "threads": lambda rng, good: _few(spoilt_whole_number(rng, good, optional=True)),
         },
         law=law,
         always=_is_affinity,
-        # A bandwidth of zero counts as one: slices that are alike have no scale of their own.
-        scaled=None if _some_alike(X, place) else lambda answer, exponent: answer,
+        scaled=lambda answer, exponent: answer,
         tol=1e3 * tol,
     )
 

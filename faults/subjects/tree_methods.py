@@ -55,11 +55,18 @@ def _two_trees(rng: Rng, function: Any, expected: Any) -> Call:
         levels = [given[name].levels.tolist() for name in ("first", "second")]
         return difference(answer, float(expected(*levels)), tol=1e-12)
 
+    def fits(given: Mapping[str, Any]) -> bool:
+        trees = [given[name] for name in ("first", "second")]
+        return all(isinstance(tree, hb.PartitionTree) for tree in trees) and (
+            trees[0].n_items == trees[1].n_items
+        )
+
     return Call(
         function=function,
         arguments={"first": first, "second": second},
         spoil={"first": spoilt_tree, "second": spoilt_tree},
         law=law,
+        fits=fits,
     )
 
 

@@ -10,6 +10,7 @@ from haarbor.array_types import AnyArray, BoolArray, FloatArray, plain_array, re
 from haarbor.errors import DataError, ShapeError
 from haarbor.memory import require_memory
 from haarbor.options import found_text, is_row
+from haarbor.printable import printable
 
 __all__ = ["axis_names", "boolean_array", "checked_mask", "checked_tensor", "n_axes_of", "position_text"]
 
@@ -96,7 +97,7 @@ def position_text(index: Sequence[Any], axes: Sequence[str]) -> str:
     >>> position_text((3, 0), ("query", "key"))
     'query 3, key 0'
     """
-    return ", ".join(f"{name} {int(place)}" for name, place in zip(axes, index, strict=True))
+    return ", ".join(f"{printable(name)} {int(place)}" for name, place in zip(axes, index, strict=True))
 
 
 def checked_tensor(

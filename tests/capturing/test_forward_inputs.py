@@ -123,6 +123,8 @@ class Pictures(Dataset):
         ([{"input_ids": IDS, "use_cache": True}], "must have a batch axis in front; use_cache is a single"),
         ([torch.tensor(3.0)], "must have a batch axis in front; a tensor is a single number"),
         ([IDS.float().to_sparse()], "must be a dense tensor; found a sparse one. Convert it with to_dense"),
+        ([IDS.to("meta")], "a batch must hold values; found a tensor on the meta device, .* Make it on"),
+        ([{"input_ids": IDS.to("meta")}], "input 'input_ids' of a batch must hold values; found a tensor on"),
         ([np.array(["a", "b"])], "a batch must be a tensor or numbers"),
         ([np.array([object()])], "a batch must be a tensor or numbers"),
         ("book.txt", "batches must be tensors, dictionaries of model inputs, or a loader of them; found"),

@@ -1,3 +1,4 @@
+import dataclasses
 import inspect
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 from faults.calls import KIND
 from faults.hostile_arrays import spoilt_array
 from faults.hostile_settings import spoilt_number
+from faults.spoilt import Spoilt
 from faults.subject import SUBJECTS, Call
 
 import haarbor as hb
@@ -108,6 +110,61 @@ def test_another_answer_for_another_order_in_memory_is_found(monkeypatch):
         return answer if not isinstance(X, np.ndarray) or X.flags.c_contiguous else answer + 1e-6
 
     assert "another answer than for the same in plain form" in reasons(outcomes(monkeypatch, careless))
+
+
+def both_of_one_length(function):
+    """A call whose arguments are both spoilt, to lists that fit each other."""
+    return Call(
+        function=function,
+        arguments={"first": [1], "second": [2]},
+        spoil={name: lambda rng, good: Spoilt("longer", [3, 4], "refused") for name in ("first", "second")},
+        law=lambda answer, given: None if answer == given["first"] + given["second"] else "another list",
+        fits=lambda given: len(given["first"]) == len(given["second"]),
+    )
+
+
+def added(first, second):
+    if len(first) != len(second):
+        raise DataError("lists must be as long as each other; they are not. Cut one.")
+    return first + second
+
+
+def test_spoilt_arguments_that_fit_each_other_must_be_answered(monkeypatch, scratch):
+    monkeypatch.setitem(SUBJECTS, "planted", lambda rng: both_of_one_length(added))
+    found = [KIND.tried("planted", seed, scratch) for seed in range(N_SEEDS)]
+    assert reasons(found) == ""
+    assert {outcome.verdict for outcome in found} == {"right", "refused"}
+
+
+@pytest.mark.parametrize("wrong", [[], None])
+def test_spoilt_arguments_that_fit_each_other_must_be_answered_rightly(monkeypatch, scratch, wrong):
+    def careless(first, second):
+        if first == second:
+            if wrong is None:
+                raise DataError("lists must be those expected; they are not. Pass others.")
+            return wrong
+        return added(first, second)
+
+    monkeypatch.setitem(SUBJECTS, "planted", lambda rng: both_of_one_length(careless))
+    found = reasons([KIND.tried("planted", seed, scratch) for seed in range(N_SEEDS)])
+    assert ("a good input was refused" if wrong is None else "another list") in found
+
+
+@pytest.mark.parametrize(("seed", "wrong"), [(129, 0.5), (129, np.nan), (264, 3.0), (1, np.inf), (2, 0.0)])
+def test_a_centred_error_that_breaks_its_promise_is_found(monkeypatch, scratch, seed, wrong):
+    assert KIND.tried("paraproduct", seed, scratch).verdict != "defect"
+    make = SUBJECTS["paraproduct"]
+
+    def planted(rng):
+        call = make(rng)
+
+        def function(**given):
+            return dataclasses.replace(call.function(**given), centred_error=wrong)
+
+        return dataclasses.replace(call, function=function)
+
+    monkeypatch.setitem(SUBJECTS, "paraproduct", planted)
+    assert "centred_error" in KIND.tried("paraproduct", seed, scratch).reason
 
 
 def test_every_public_function_is_called():

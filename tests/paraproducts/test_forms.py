@@ -24,6 +24,23 @@ def test_terms_add_up_to_the_approximation_and_the_residual_to_the_value(rng):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["paper+boundary", "corrected", "corrected+marginals"])
+@pytest.mark.parametrize("nonlinearity", ["exp", "tanh", "sigmoid", "softmax"])
+def test_a_constant_is_approximated_without_an_error(nonlinearity, form):
+    # With this number the terms of the corrected form do not add up to the last digit.
+    split = hb.paraproduct(np.full((5, 4), 0.85972738964446), CHAINED, HALVES, nonlinearity, form=form)
+    assert split.centred_error == 0
+
+
+def test_an_error_beside_a_constant_is_infinite():
+    assert hb.paraproduct(np.full((5, 4), 0.1), CHAINED, HALVES, "exp", form="paper").centred_error == np.inf
+    # The squares are all alike, and the function is not.
+    f = np.where(np.arange(20).reshape(5, 4) % 3 == 0, 0.5, -0.5)
+    split = hb.paraproduct(f, CHAINED, HALVES, "square", form="corrected")
+    assert split.relative_error > 0.01
+    assert split.centred_error == np.inf
+
+
 def test_results_are_read_only_and_the_input_is_not_touched(rng):
     f = rng.normal(size=(4, 4))
     kept = f.copy()

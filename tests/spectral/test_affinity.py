@@ -136,6 +136,21 @@ def test_distances_are_symmetric_up_to_rounding():
     hb.distance_affinity([[0.0, 3e300], [3e300 * (1 + 1e-14), 0.0]])
 
 
+def test_distances_that_differ_by_rounding_have_an_affinity_that_is_symmetric():
+    # Beside 1e20 the others are rounding, and the median is one of them.
+    distances = np.array([[0.0, 2.0, 3.0], [1.0, 0.0, 1e20], [3.0, 1e20, 0.0]])
+    found = hb.distance_affinity(distances)
+    assert_close(found, reference.distance_affinity([[0, 1.5, 3], [1.5, 0, 1e20], [3, 1e20, 0]]))
+    np.testing.assert_array_equal(found, found.T)
+
+
+def test_small_distances_do_not_vanish_beside_the_largest_there_are():
+    small, large = 1e-20, 1.7e308
+    found = hb.distance_affinity([[0.0, small, 2 * small], [small, 0.0, large], [2 * small, large, 0.0]])
+    assert_close(found[0], np.exp([0.0, -1.0, -2.0]))
+    assert found[1, 2] == 0
+
+
 def test_a_zero_median_counts_as_one():
     D = np.zeros((4, 4))
     D[0, 1] = D[1, 0] = 3.0

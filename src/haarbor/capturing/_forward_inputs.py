@@ -145,6 +145,11 @@ def _tensor(name: str, value: Any) -> torch.Tensor:
         kind = "nested" if value.is_nested else "sparse"
         advice = "Pad it with to_padded_tensor" if value.is_nested else "Convert it with to_dense()"
         raise CaptureError(f"{what} must be a dense tensor; found a {kind} one. {advice}.")
+    if isinstance(value, torch.Tensor) and value.is_meta:
+        raise CaptureError(
+            f"{what} must hold values; found a tensor on the meta device, which has a shape and no values. "
+            "Make it on the processor."
+        )
     try:
         # An array that runs backwards has to be copied before torch takes it.
         found = torch.as_tensor(np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value)

@@ -36,6 +36,7 @@ __all__ = [
 Form = Literal["paper", "paper+boundary", "corrected", "corrected+marginals"]
 FORMS: tuple[Form, ...] = get_args(Form)
 _LARGEST = 2.0**300
+_ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -51,9 +52,15 @@ class Paraproduct:
     scale_energy: FloatArray
     """Energy of the mixed term of each pair of scales, shape (steps of the row tree, of the column tree)."""
     relative_error: float
-    """Norm of the residual divided by that of the nonlinearity of the function; 0 if both are zero."""
+    """Norm of the residual divided by that of the nonlinearity of the function; 0 if both are zero, infinite
+    if only the latter is."""
     centred_error: float
-    """Norm of the residual divided by that of the nonlinearity minus its mean over valid entries."""
+    """Norm of the residual divided by that of the nonlinearity minus its mean over valid entries.
+
+    Where that is no more than rounding, because the nonlinearity is the same everywhere, this is 0 if the
+    residual is no more than rounding either, and infinite otherwise. Rounding is 64 times the precision of
+    float64, relative to the norm of the nonlinearity.
+    """
     function: FloatArray
     """The function that was decomposed; 0 at masked entries."""
     mask: BoolArray
@@ -169,7 +176,7 @@ def _paraproducts(question: Question, forms: Sequence[Form]) -> dict[Form, Parap
             terms={name: frozen(np.array(term)) for name, term in terms.items()},
             scale_energy=frozen(energy.copy()),
             relative_error=_ratio(error, norm),
-            centred_error=_ratio(error, centred),
+            centred_error=_ratio(error, centred, rounding=_ROUNDING * norm),
             function=frozen(question.f.copy()),
             mask=frozen(mask.copy()),
             trees=question.trees,
@@ -224,10 +231,10 @@ def _terms(pieces: ScalePieces, form: Form, axes: tuple[str, ...]) -> dict[str, 
     return terms
 
 
-def _ratio(error: float, norm: float) -> float:
-    if norm > 0:
+def _ratio(error: float, norm: float, *, rounding: float = 0.0) -> float:
+    if norm > rounding:
         return error / norm
-    return 0.0 if error == 0 else float("inf")
+    return 0.0 if error <= rounding else float("inf")
 
 
 def _require_moderate(f: FloatArray, axes: Sequence[str]) -> None:

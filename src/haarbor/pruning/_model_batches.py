@@ -144,11 +144,20 @@ def _batch(batch: Any) -> ModelBatch:
 
 
 def _tensor(name: str, value: Any) -> torch.Tensor:
+    what = f"the input {name!r}" if name else "a batch"
+    if isinstance(value, torch.Tensor) and (value.layout != torch.strided or value.is_nested):
+        kind = "nested" if value.is_nested else "sparse"
+        advice = "Pad it with to_padded_tensor" if value.is_nested else "Convert it with to_dense()"
+        raise DataError(f"{what} must be a dense tensor; found a {kind} one. {advice}.")
+    if isinstance(value, torch.Tensor) and value.is_meta:
+        raise DataError(
+            f"{what} must hold values; found a tensor on the meta device, which has a shape and no values. "
+            "Make it on the processor."
+        )
     try:
         return torch.as_tensor(value)
     # Whatever is no array of numbers fails in a way of its own.
     except Exception as error:
-        what = f"the input {name!r}" if name else "a batch"
         raise DataError(
             f"{what} must be numbers in the shape of an array; found {printable(repr(value))[:80]}. Pass a "
             "tensor."

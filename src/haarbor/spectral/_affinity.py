@@ -207,11 +207,12 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
     Parameters
     ----------
     distances : array_like of float, shape (n, n)
-        Symmetric, non-negative.
+        Non-negative, symmetric up to rounding; what differs by that is averaged.
 
     Returns
     -------
     ndarray of float64, shape (n, n)
+        Symmetric, between 0 and 1.
 
     Raises
     ------
@@ -232,12 +233,15 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
             f"{matrix[row, column]:.3g}. Pass a matrix of distances."
         )
     require_symmetric(matrix, "distances", float(matrix.max()))
-    exponent = excess_exponent(matrix)
+    # A quarter of the largest numbers can be added in pairs; made any smaller, they would take what is
+    # small beside them below the smallest numbers.
+    exponent = min(excess_exponent(matrix), 2)
     return affinity_of_distances(scaled(matrix, exponent), exponent)
 
 
 def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
-    """Affinity of the distances ``matrix * 2**exponent``, where `matrix` itself is of ordinary size."""
+    """Affinity of the distances ``matrix * 2**exponent``, where `matrix` is far from overflow."""
+    matrix = (matrix + matrix.T) / 2
     scale = float(np.median(matrix))
     with np.errstate(over="ignore"):
         # A zero median counts as 1 in the units of the distances.
