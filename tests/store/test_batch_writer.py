@@ -138,7 +138,7 @@ def test_a_mask_is_never_made_out_of_something_else(writer, mask):
 def test_layers_that_are_none_are_refused(writer):
     values = layer_values(STREAM, 0, 0)
     with unfinished(writer, 0) as batch:
-        for layer in (0.0, True, "0", None, -1):
+        for layer in (0.0, True, "0", None, -1, 10**5000):
             with pytest.raises(SettingError, match=r"layer of stream 'decoder' must lie in 0..1; found"):
                 batch.write_layer("decoder", layer, values)
         for strange in (values["logits"], None, 5, ["probabilities", "logits"], {1: 2}):

@@ -140,13 +140,18 @@ def test_sources_that_hold_no_attention_are_one_line(source, new_place):
     [
         {"axes": None}, {"axes": 5}, {"axes": ("query", 5, "head")}, {"axes": (["query"], "key", "head")},
         {"axes": "query"}, {"heads_per_layer": 1.5}, {"heads_per_layer": "3"}, {"heads_per_layer": True},
-        {"heads_per_layer": 0}, {"content": 5}, {"content": ["logits"]}, {"names": 5},
+        {"heads_per_layer": 10**5000}, {"heads_per_layer": 0}, {"content": 5}, {"content": ["logits"]},
+        {"names": 5},
         {"names": {"logits": None}}, {"names": {None: ""}}, {"names": {"logits": ["x"]}}, {"mask": 5},
         {"mask": [["True"]]}, {"mask": np.full((5, 5), "False")}, {"mask": [[True], [True, False]]},
         {"mask": np.ones((5, 5), dtype=object)}, {"labels": 5}, {"labels": [1, 2, 3, 4, 5]},
         {"labels": "abcde"}, {"labels": [None] * 5}, {"pictures": 5}, {"pictures": [None]}, {"pictures": "x"},
         {"pictures": [[[1], [1, 2]]]}, {"model": None}, {"model": 5},
         {"model": "\ud800"}, {"stream": None}, {"stream": 5}, {"stream": "../x"}, {"dtype": None},
+        {"dtype": np.array(["float32"])}, {"dtype": np.array("float32")}, {"dtype": "x" * 5000},
+        {"content": np.array(["logits"])}, {"content": np.array("logits")}, {"content": np.array([])},
+        {"content": "x" * 5000}, {"stream": "x" * 5000}, {"stream": np.array(["self"])},
+        {"model": np.array(["a"])}, {"mask": "x" * 5000}, {"settings": np.array([5])}, {"names": "x" * 5000},
         {"dtype": "float64"}, {"settings": 5}, {"settings": {"a": object()}}, {"settings": {"a": np.nan}},
     ],
     ids=lambda options: next(iter(options)),
@@ -155,6 +160,7 @@ def test_options_that_mean_nothing_are_one_line(options, attention, new_place):
     with pytest.raises(HaarborError, match="must") as caught:
         import_arrays(heads(attention, 0), new_place, **options)
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
     str(caught.value).encode()
     assert not new_place.exists() or open_run(new_place).batches == ()
 

@@ -131,9 +131,9 @@ def test_only_plain_files_inside_the_run_are_read(place, path, what):
     assert "\n" not in str(caught.value)
     run = open_run(place)
     assert not run.has_result("x", batch=1) or path.startswith("decoder")
-    # Without its marker a batch is not there, and without its description a result is not.
-    is_absent = what == "a folder" and path.endswith(("00001/zarr.json", "x/zarr.json"))
-    assert (run.verify() == ()) == is_absent
+    # Something lies there, so the batch or the result has not merely been removed.
+    assert run.verify() != ()
+    assert run.batches == (0, 1, 2)
 
 
 @pytest.mark.parametrize("what", STRANGE)
@@ -193,6 +193,23 @@ def test_repair_replaces_pipes_and_folders_in_place_of_chunks(place, written_onc
         assert writer.missing_batches == (1, 2)
         for batch in writer.missing_batches:
             write_batch(writer, batch)
+    assert_same_files(place, written_once)
+
+
+@pytest.mark.parametrize("inside", [(), ("stray",)], ids=["empty", "full"])
+def test_a_folder_in_place_of_a_marker_is_damage_and_repaired(place, written_once, inside):
+    marker = place / "batches/00001/zarr.json"
+    marker.unlink()
+    marker.mkdir()
+    for name in inside:
+        (marker / name).write_text("stray")
+    with pytest.raises(StoreError, match=r"the marker of batch 1 .* must be readable; it is a folder\. Open"):
+        open_run(place).tensor(1)
+    [damage] = open_run(place).verify()
+    assert (damage.batch, damage.content, damage.is_lost) == (1, "marker", True)
+    with create_run(place, tiny_plan(), repair=True) as writer:
+        assert writer.missing_batches == (1,)
+        write_batch(writer, 1)
     assert_same_files(place, written_once)
 
 

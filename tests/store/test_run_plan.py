@@ -122,6 +122,29 @@ def test_plan_rejects(changes, error, words):
         tiny_plan(**changes)
 
 
+@pytest.mark.parametrize("name", ["dtype", "labels", "contents"])
+@pytest.mark.parametrize(
+    "value",
+    [np.array(["float32"]), np.array("tokens"), np.array(["logits", "probabilities"]), "x" * 5000, ["x"]],
+    ids=["array of one", "array of none", "array of two", "long", "list"],
+)
+def test_a_choice_must_be_one_of_its_texts(name, value):
+    with pytest.raises(SettingError, match=f"{name} must be") as caught:
+        tiny_plan(**{name: (value,) if name == "contents" else value})
+    assert len(str(caught.value)) < 300
+
+
+def test_settings_that_are_no_mapping_are_refused_with_advice():
+    with pytest.raises(SettingError, match=r"settings must be a mapping .*; found 5\. Pass a dict"):
+        tiny_plan(settings=5)
+
+
+def test_a_long_name_of_a_stream_is_shown_in_part():
+    with pytest.raises(SettingError, match="a stream's name must be") as caught:
+        StreamPlan(name="x" * 5000, n_layers=1, n_heads=1, n_queries=1, n_keys=1)
+    assert len(str(caught.value)) < 300
+
+
 @pytest.mark.parametrize("name", ["", "batches", "results", "a/b", "..", ".hidden"])
 def test_stream_rejects_names_that_are_no_folder_names(name):
     with pytest.raises(SettingError, match="a stream's name must be"):

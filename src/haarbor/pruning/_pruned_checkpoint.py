@@ -31,7 +31,7 @@ from haarbor.pruning._rebuilding import (
     rebuilt_network,
 )
 from haarbor.pruning._smaller_attention import shrink_layer
-from haarbor.pruning._whole_folder import whole_folder
+from haarbor.pruning._whole_folder import found_folder, whole_folder
 
 __all__ = ["load_pruned", "save_pruned"]
 
@@ -129,7 +129,7 @@ def load_pruned(folder: str | Path, model: torch.nn.Module | None = None) -> tor
         )
     place = Path(folder)
     try:
-        return _loaded(place, model).eval()
+        return _loaded(found_folder(place), model).eval()
     except HaarborError:
         raise
     # JSON that is too deep, memory that is not there, a header that no tensor fits: all mean damage here.

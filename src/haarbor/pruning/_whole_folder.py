@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -12,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from haarbor.errors import HaarborError, SettingError, StoreError
+from haarbor.pruning._exchanged_folders import exchanged_folders
 
-__all__ = ["folder_place", "whole_folder"]
+__all__ = ["folder_place", "found_folder", "whole_folder"]
 
 # A folder with one of these holds a network that an earlier run wrote, and may be replaced by another.
 _NETWORKS = (("pruned.json",), ("config.json", "model.safetensors"))
@@ -94,8 +96,11 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Write the folder of a network so that at any moment there is all of it, or nothing new.
 
     The block writes into the folder it is given, beside the place. When the block is left without an
-    error everything is on the disk before the folder takes its place; an earlier network that lay there
-    is moved aside first and removed afterwards. Otherwise nothing is left behind.
+    error everything is on the disk before the folder takes its place. Otherwise nothing is left behind.
+
+    A folder takes the place of an earlier network in one step where the system can do that. Elsewhere the
+    earlier one is moved aside first; if the process is killed just then, :func:`found_folder` still finds
+    it, and the next writing puts it back.
 
     Parameters
     ----------
@@ -114,7 +119,8 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     place = folder_place(path)
     with _failures(os.fspath(path)):
-        unfinished, earlier = _beside(place), _beside(place)
+        unfinished, earlier = _beside(place), _aside(place)
+        _put_back(earlier, place)
         try:
             unfinished.mkdir()
             yield unfinished
@@ -124,18 +130,49 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
                     (Path(folder) / name).chmod(stat.S_IMODE(unfinished.stat().st_mode) & 0o666)
                     _settle(Path(folder) / name)
                 _settle(Path(folder))
-            if place.is_dir():
-                place.rename(earlier)
-            try:
+            if not place.is_dir():
                 unfinished.rename(place)
-            except OSError:
-                if earlier.is_dir():
-                    earlier.rename(place)
-                raise
+            elif not exchanged_folders(unfinished, place):
+                try:
+                    place.rename(earlier)
+                    unfinished.rename(place)
+                    _settle(place.parent)
+                finally:
+                    _put_back(earlier, place)
             _settle(place.parent)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
-            shutil.rmtree(earlier, ignore_errors=True)
+
+
+def found_folder(path: Path) -> Path:
+    """Where the network written to `path` lies: there, or aside if its successor's writing was killed.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    pathlib.Path
+        `path` itself if neither is there.
+    """
+    if path.exists():
+        return path
+    earlier = _aside(Path(os.path.abspath(path)))  # noqa: PTH100 - links must not be followed
+    return earlier if earlier.is_dir() else path
+
+
+def _aside(place: Path) -> Path:
+    """Where an earlier network lies while its successor takes its place; to be found again by its name."""
+    return place.with_name(f".haarbor-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}.earlier")
+
+
+def _put_back(earlier: Path, place: Path) -> None:
+    """Return an earlier network to its place, or remove it where there is a later one."""
+    if earlier.is_dir() and not place.exists():
+        earlier.rename(place)
+    else:
+        shutil.rmtree(earlier, ignore_errors=True)
 
 
 def _beside(place: Path) -> Path:

@@ -87,8 +87,8 @@ class ArraySource:
             is_number = isinstance(per_layer, (int, np.integer)) and not isinstance(per_layer, bool)
             if not is_number or per_layer < 1 or n_heads % per_layer:
                 raise ShapeError(
-                    f"heads_per_layer must divide the number of heads; found {per_layer!r} for {n_heads} "
-                    "heads. Leave it out for one layer."
+                    f"heads_per_layer must divide the number of heads; found {found_text(per_layer)} for "
+                    f"{n_heads} heads. Leave it out for one layer."
                 )
             shape = ordered.shape
             ordered = ordered.reshape(*shape[:place], n_heads // per_layer, per_layer, *shape[place + 1 :])

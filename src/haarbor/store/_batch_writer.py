@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from haarbor.array_types import AnyArray, BoolArray
 from haarbor.errors import DataError, SettingError, ShapeError, StoreError
+from haarbor.options import found_text
 from haarbor.store._batch_marker import BatchMarker, Labels
 from haarbor.store._chunked_arrays import write_chunk
 from haarbor.store._keys import Keys
@@ -72,8 +73,8 @@ class BatchWriter:
         is_number = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
         if not is_number or not 0 <= layer < sizes.n_layers:
             raise SettingError(
-                f"layer of stream {sizes.name!r} must lie in 0..{sizes.n_layers - 1}; found {layer!r}."
-                " Layers are counted from 0."
+                f"layer of stream {sizes.name!r} must lie in 0..{sizes.n_layers - 1}; "
+                f"found {found_text(layer)}. Layers are counted from 0."
             )
         if not isinstance(values, Mapping) or set(values) != set(self._plan.contents):
             names = map(str, values) if isinstance(values, Mapping) else (type(values).__name__,)

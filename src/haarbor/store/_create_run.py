@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from haarbor.errors import StoreError
+from haarbor.options import found_text
 from haarbor.store._batch_marker import complete_batches
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._keys import Keys, keys_at
@@ -110,7 +111,7 @@ def _continued(keys: Keys, plan: RunPlan, *, resume: bool, repair: bool) -> bool
         return False
     if not resume:
         raise StoreError(
-            f"{keys.address} must be empty for a new run; there is a run of {there.model!r}. "
+            f"{keys.address} must be empty for a new run; there is a run of {found_text(there.model)}. "
             "Choose another place, or continue it with resume=True."
         )
     difference = there.first_difference(plan)

@@ -11,6 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from haarbor.array_types import AnyArray, FloatArray
 from haarbor.errors import SettingError
+from haarbor.options import found_text
 
 __all__ = ["HeadTensor"]
 
@@ -72,7 +73,8 @@ class HeadTensor(NDArrayOperatorsMixin):
         """
         if not _is_number(layer) or not 0 <= layer < self._n_layers:
             raise SettingError(
-                f"layer must lie in 0..{self._n_layers - 1}; found {layer!r}. Layers are counted from 0."
+                f"layer must lie in 0..{self._n_layers - 1}; found {found_text(layer)}. "
+                "Layers are counted from 0."
             )
         return np.ascontiguousarray(self._layer_values(layer).transpose(1, 2, 0))
 
@@ -86,7 +88,7 @@ class HeadTensor(NDArrayOperatorsMixin):
         """
         if not _is_number(head) or not 0 <= head < self.shape[2]:
             raise SettingError(
-                f"head must lie in 0..{self.shape[2] - 1}; found {head!r}."
+                f"head must lie in 0..{self.shape[2] - 1}; found {found_text(head)}."
                 " Heads are counted through all layers, from 0."
             )
         layer, inside = divmod(head, self._heads_per_layer)

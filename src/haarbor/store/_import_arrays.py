@@ -150,7 +150,7 @@ def _sources(
     content: str | None,
     names: Mapping[str, str] | None,
 ) -> dict[str, AttentionSource]:
-    if content is not None and content not in _CONTENTS:
+    if content is not None and not (isinstance(content, str) and content in _CONTENTS):
         raise SettingError(
             f"content must be 'probabilities' or 'logits'; found {found_text(content)}. Pass one of these."
         )

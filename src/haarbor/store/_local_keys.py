@@ -16,7 +16,7 @@ from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._failures import storage_failures
 from haarbor.store._file_lock import FileLock
 from haarbor.store._foreign_files import is_foreign
-from haarbor.store._layout import LOCK, UNFINISHED
+from haarbor.store._layout import LOCK, METADATA, UNFINISHED
 
 __all__ = ["LocalKeys"]
 
@@ -58,7 +58,7 @@ class LocalKeys:
                 self._require_inside(path)
                 kind = os.stat(path).st_mode  # noqa: PTH116
                 if stat.S_ISDIR(kind):
-                    return None
+                    raise DamagedPartError("it is a folder")
                 # It is not even opened: opening a device may change something.
                 if not stat.S_ISREG(kind):
                     raise DamagedPartError("it is no plain file")
@@ -126,8 +126,10 @@ class LocalKeys:
             folder = folders.pop()
             for entry in self._entries(folder):
                 key = f"{folder}/{entry.name}" if folder else entry.name
-                # This includes pipes and links: reading them says what is wrong.
-                (folders if entry.is_dir(follow_symlinks=False) else found).append(key)
+                # No group and no array is called like a description. A folder, a pipe or a link in place
+                # of one is a key, so that reading it says what is wrong.
+                is_folder = entry.name != METADATA and entry.is_dir(follow_symlinks=False)
+                (folders if is_folder else found).append(key)
         return iter(sorted(found))
 
     def children(self, prefix: str) -> list[str]:

@@ -10,6 +10,9 @@ from haarbor.printable import printable
 
 __all__ = ["checked_location", "local_path"]
 
+# No file system takes longer paths; messages show a path whole.
+_MOST_LETTERS = 4096
+
 
 def checked_location(location: object) -> str:
     """A path or URL as a text, after checking that it can be one.
@@ -17,7 +20,7 @@ def checked_location(location: object) -> str:
     Raises
     ------
     StoreError
-        If it is no text, empty, or holds characters that no place has.
+        If it is no text, empty, too long, or holds characters that no place has.
 
     Examples
     --------
@@ -34,6 +37,11 @@ def checked_location(location: object) -> str:
         )
     if not text:
         raise StoreError("a location must be a path or an address; found an empty text. Name a place.")
+    if len(text) > _MOST_LETTERS:
+        raise StoreError(
+            f"a location must have at most {_MOST_LETTERS} letters; found {len(text)}. The path is too long: "
+            "choose a shorter one."
+        )
     try:
         os.fsencode(text)
         usable = "\0" not in text

@@ -52,7 +52,9 @@ def save_results_file(value: object, path: str | os.PathLike[str]) -> Path:
     """
     file = local_path(path)
     if file.suffix != ".npz":
-        raise StoreError(f"a results file must end in .npz; found {file.name!r}. Change the ending.")
+        raise StoreError(
+            f"a results file must end in .npz; found {found_text(file.name)}. Change the ending."
+        )
     described, arrays = stored_value(value)
     document = {"format": _FORMAT, "version": _VERSION, "value": described}
     text = json.dumps(document, allow_nan=False, sort_keys=True).encode()

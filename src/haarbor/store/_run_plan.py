@@ -46,7 +46,7 @@ class StreamPlan:
         if not name_fits(self.name) or self.name in RESERVED:
             raise SettingError(
                 f"a stream's name must be letters, digits, '_', '-' or '.', and none of {RESERVED}; "
-                f"found {self.name!r}."
+                f"found {found_text(self.name)}."
                 " Choose such a name."
             )
         for name, most in _MOST.items():
@@ -139,19 +139,20 @@ class RunPlan:
         _require_text("config_digest", self.config_digest)
         self._require_streams()
         known = ("probabilities", "logits")
-        unknown = [content for content in self.contents if content not in known]
+        unknown = [content for content in self.contents if not _is_among(content, known)]
         if not self.contents or unknown or len(set(self.contents)) != len(self.contents):
             raise SettingError(
-                f"contents must be among {known}, each once; found {self.contents}."
+                f"contents must be among {known}, each once; found {found_text(self.contents)}."
                 " Pass one of them, or both."
             )
-        if self.dtype not in ("float16", "float32"):
+        if not _is_among(self.dtype, ("float16", "float32")):
             raise SettingError(
-                f"dtype must be 'float16' or 'float32'; found {self.dtype!r}. Pass one of them."
+                f"dtype must be 'float16' or 'float32'; found {found_text(self.dtype)}. Pass one of them."
             )
-        if self.labels not in ("tokens", "patches", "none"):
+        if not _is_among(self.labels, ("tokens", "patches", "none")):
             raise SettingError(
-                f"labels must be 'tokens', 'patches' or 'none'; found {self.labels!r}. Pass one of them."
+                f"labels must be 'tokens', 'patches' or 'none'; found {found_text(self.labels)}. "
+                "Pass one of them."
             )
         if self.n_batches is not None:
             if not _whole_number(self.n_batches, MOST_BATCHES):
@@ -178,7 +179,7 @@ class RunPlan:
         names = [stream.name for stream in self.streams]
         if not names or len(set(names)) != len(names):
             raise SettingError(
-                f"a run needs streams of different names; found {names}. Give each its own name."
+                f"a run needs streams of different names; found {found_text(names)}. Give each its own name."
             )
 
     @property
@@ -275,6 +276,11 @@ def _whole_number(value: object, most: int, *, least: int = 1) -> bool:
     return least <= int(value) <= most
 
 
+def _is_among(value: object, choices: tuple[str, ...]) -> bool:
+    # An array of one text would be equal to it, and has no form in JSON.
+    return isinstance(value, str) and value in choices
+
+
 def _require_text(name: str, value: object) -> None:
     if not _is_text(value):
         raise SettingError(
@@ -293,7 +299,7 @@ def _is_text(value: object) -> bool:
 def _json_values(name: str, values: object) -> dict[str, Any]:
     if not isinstance(values, Mapping):
         raise SettingError(
-            f"{name} must be a mapping of names to values; found {type(values).__name__}. Pass a dict."
+            f"{name} must be a mapping of names to values; found {found_text(values)}. Pass a dict."
         )
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
