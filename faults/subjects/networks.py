@@ -62,6 +62,55 @@ def _spoilt_model(rng: Rng, good: Any) -> Spoilt:
     return Spoilt("no model that fits", one_of(rng, wrong)(), "refused")
 
 
+@subject("load_model")
+def load_model(rng: Rng) -> Call:
+    """An embedded network in eval mode, in the type and on the device asked for."""
+
+    def loaded(**given: Any) -> Any:
+        found = hb.load_model(**given)
+        weight = next(found.model.parameters())
+        return {"eval": not found.model.training, "dtype": str(weight.dtype), "device": str(weight.device)}
+
+    def law(answer: Any, given: Mapping[str, Any]) -> str | None:
+        wanted = {"eval": True, "dtype": f"torch.{given['dtype']}", "device": given["device"]}
+        return None if answer == wanted else f"{answer} in place of {wanted}"
+
+    names = (
+        None,
+        5,
+        "",
+        "\0",
+        "no/such/folder",
+        "zoo:",
+        "zoo:nothing",
+        b"x",
+        [],
+        "\ud800",
+        "x" * 5000,
+        "/dev/null",
+    )
+    return Call(
+        function=loaded,
+        arguments={
+            "name_or_path": "zoo:vision-transformer",
+            "dtype": one_of(rng, ("float32", "float64")),
+            "device": "cpu",
+        },
+        spoil={
+            "name_or_path": lambda rng, good: Spoilt("no model", one_of(rng, names), "refused"),
+            "dtype": lambda rng, good: Spoilt(
+                "no type of numbers",
+                one_of(rng, (5, "x", b"float32", [], object(), "int64", "\ud800")),
+                "refused",
+            ),
+            "device": lambda rng, good: Spoilt(
+                "no device", one_of(rng, (None, 5.5, "x", "tpu9", b"cpu", [], object(), "cuda:99")), "refused"
+            ),
+        },
+        law=law,
+    )
+
+
 @subject("capture")
 def capture(rng: Rng) -> Call:
     """Rows of probabilities sum to one, and the run is whole."""

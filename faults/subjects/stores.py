@@ -268,7 +268,7 @@ def run_readings(rng: Rng) -> Call:
         arguments={"batch": int(rng.integers(2)), "content": "probabilities", "stream": "decoder"},
         spoil={
             "batch": lambda rng, good: spoilt_whole_number(rng, good, least=0),
-            "content": spoilt_choice,
+            "content": lambda rng, good: spoilt_choice(rng, good, optional=True),
             "stream": lambda rng, good: spoilt_choice(rng, good, optional=True),
         },
         law=law,
@@ -410,3 +410,65 @@ def _other_value(found: Any, expected: Any) -> str | None:
         return value.item() if one else value
 
     return difference(plain(found), plain(expected))
+
+
+@functools.cache
+def _to_organize() -> Any:
+    without_waiting()
+    return hb.open_run(write_sample(Path.cwd() / "to-organize.zarr"))
+
+
+@subject("organize_run")
+def organize_run(rng: Rng) -> Call:
+    """The entropies of each batch are those of its tensor, organised by itself."""
+    run = _to_organize()
+
+    def organized(**given: Any) -> Any:
+        found = hb.organize_run(**given)
+        return {"raw": [entropy.raw for entropy in found.head_entropies], "content": found.content}
+
+    def law(answer: Any, given: Mapping[str, Any]) -> str | None:
+        for batch, raw in enumerate(answer["raw"]):
+            part = run.part(given["content"])
+            tensor, mask = np.asarray(part.tensor(batch)), run.mask(batch)
+            org = hb.organize(tensor, mask=mask, content=part.content, **given["options"])
+            wrong = difference(
+                raw, hb.head_entropy(_filled(tensor, mask, part.content), org.trees, given["k"]).raw
+            )
+            if wrong:
+                return f"batch {batch}: {wrong}"
+        return None
+
+    return Call(
+        function=organized,
+        arguments={
+            "run": run,
+            "content": one_of(rng, ("probabilities", "logits")),
+            "stream": "decoder",
+            "options": {"n_iterations": int(rng.integers(1, 3))},
+            "k": int(rng.integers(1, 30)),
+        },
+        spoil={
+            "run": lambda rng, good: Spoilt(
+                "no run", one_of(rng, (None, 5, "run.zarr", [], object(), good.location)), "refused"
+            ),
+            "content": lambda rng, good: spoilt_choice(rng, good, optional=True),
+            "stream": lambda rng, good: spoilt_choice(rng, good, optional=True),
+            "options": lambda rng, good: Spoilt(
+                "odd options",
+                one_of(rng, (5, "x", [1], {"n_iterations": 0}, {"nonsense": 1}, {"alpha": "x"}, {1: 2})),
+                "refused",
+            ),
+            "k": _small_number,
+        },
+        law=law,
+    )
+
+
+def _filled(tensor: Any, mask: Any, content: str) -> Any:
+    """Logits have the mean of their row where they are masked; probabilities are 0 there already."""
+    if content == "probabilities":
+        return tensor
+    wide = tensor.astype(np.float64)
+    means = np.where(mask[:, :, None], wide, 0).sum(axis=1, keepdims=True) / mask.sum(axis=1)[:, None, None]
+    return np.where(mask[:, :, None], wide, means)

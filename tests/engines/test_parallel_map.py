@@ -19,7 +19,7 @@ def test_results_come_in_the_order_of_the_heads():
 def test_progress_is_told_head_by_head_on_the_callers_thread():
     told = []
     parallel_map(abs, range(3), lambda *step: told.append((*step, threading.current_thread())))
-    assert told == [(done, 3, threading.current_thread()) for done in (1, 2, 3)]
+    assert told == [("heads", done, 3, threading.current_thread()) for done in (1, 2, 3)]
 
 
 def test_after_an_error_no_further_head_is_begun(monkeypatch):

@@ -22,6 +22,7 @@ from haarbor.capturing.inputs._image_settings import timm_settings
 from haarbor.errors import CaptureError, SettingError
 from haarbor.named_path import named_path
 from haarbor.needed_packages import needed_package
+from haarbor.options import found_text
 from haarbor.zoo import json_object
 
 __all__ = ["load_model"]
@@ -141,7 +142,9 @@ def _dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:
     if dtype is None:
         return None
     if name not in _DTYPES:
-        raise SettingError(f"dtype must be one of {', '.join(_DTYPES)}; found {name:.60}. Pick one, or None.")
+        raise SettingError(
+            f"dtype must be one of {', '.join(_DTYPES)}; found {found_text(dtype)}. Pick one, or None."
+        )
     found: torch.dtype = getattr(torch, name)
     return found
 

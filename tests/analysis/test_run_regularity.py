@@ -1,6 +1,6 @@
 import numpy as np
 
-from haarbor.wavelets import RunRegularity
+from haarbor.analysis import RunRegularity
 
 
 def test_the_gain_is_over_the_order_of_the_text_and_the_repr_tells_the_medians():
