@@ -432,11 +432,10 @@ def organize_run(rng: Rng) -> Call:
             part = run.part(given["content"])
             tensor, mask = np.asarray(part.tensor(batch)), run.mask(batch)
             org = hb.organize(tensor, mask=mask, content=part.content, **given["options"])
-            wrong = difference(
-                raw, hb.head_entropy(_filled(tensor, mask, part.content), org.trees, given["k"]).raw
-            )
-            if wrong:
-                return f"batch {batch}: {wrong}"
+            expected = hb.head_entropy(_filled(tensor, mask, part.content), org.trees, given["k"]).raw
+            # The package fills masked logits in single precision.
+            if not np.allclose(raw, expected, rtol=1e-6):
+                return f"batch {batch}: {raw} in place of {expected}"
         return None
 
     return Call(

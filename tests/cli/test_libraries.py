@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from haarbor import stored_result
 from haarbor.cli._libraries import require_library
 from haarbor.errors import SettingError
 from tests.analysis.logit_runs import logit_run
@@ -19,6 +20,10 @@ def run(tmp_path_factory):
 @pytest.fixture
 def missing(monkeypatch):
     """As if a library had not been installed."""
+
+    # Rooms that are imported anew register their classes of results anew.
+    for registry in ("_BY_NAME", "_BY_CLASS"):
+        monkeypatch.setattr(stored_result, registry, dict(getattr(stored_result, registry)))
 
     def hide(library):
         for name in [name for name in sys.modules if name.partition(".")[0] == library]:
