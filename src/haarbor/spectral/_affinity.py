@@ -241,12 +241,18 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
 
 def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
     """Affinity of the distances ``matrix * 2**exponent``, where `matrix` is far from overflow."""
-    matrix = (matrix + matrix.T) / 2
-    scale = float(np.median(matrix))
+    # In place from here on: the matrix may be large.
+    affinity: FloatArray = matrix + matrix.T
+    affinity /= 2
+    scale = float(np.median(affinity))
     with np.errstate(over="ignore"):
-        # A zero median counts as 1 in the units of the distances.
-        ratios: FloatArray = matrix / scale if scale > 0 else np.ldexp(matrix, exponent)
-    affinity: FloatArray = np.exp(-ratios)
+        if scale > 0:
+            affinity /= scale
+        else:
+            # A zero median counts as 1 in the units of the distances.
+            np.ldexp(affinity, exponent, out=affinity)
+    np.negative(affinity, out=affinity)
+    np.exp(affinity, out=affinity)
     return affinity
 
 
