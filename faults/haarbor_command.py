@@ -89,10 +89,16 @@ class Command:
         self._words, self._place = list(words), place
         # Not in the place itself, which may be a disk that is full.
         self._out, self._err = (Path.cwd() / f"{os.getpid()}-{name}.{part}" for part in ("out", "err"))
+        for path in (self._out, self._err):
+            # An earlier command may have said something there.
+            path.unlink(missing_ok=True)
         self._begin = time.monotonic()
+        # An interrupt waits until the child is on its way to the command, and not back in the campaign.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self.pid = os.fork()
         if self.pid == 0:
             self._run(before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def _run(self, before: Callable[[], None]) -> None:
         """Run the command in this process, a child, and end it, whatever happens."""
@@ -115,6 +121,7 @@ class Command:
             sys.stdout, sys.stderr = (
                 os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2)
             )
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             os.environ["HAARBOR_NUM_THREADS"] = "2"
             sys.argv = ["haarbor", *self._words]
             before()
@@ -159,8 +166,13 @@ class Command:
                 code = -1000
                 break
             time.sleep(0.002)
-        out, err = (path.read_text(encoding="utf-8", errors="replace") for path in (self._out, self._err))
+        out, err = (_text_of(path) for path in (self._out, self._err))
         return Ended(code, out, err, time.monotonic() - self._begin)
+
+
+def _text_of(path: Path) -> str:
+    """What a command said; nothing, where it was ended before it had anywhere to say it."""
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
 def ended_command(

@@ -54,7 +54,9 @@ def wait_for(path, process):
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("moment", ["numpy._core", "typer.main", "haarbor.cli._organize"])
+@pytest.mark.parametrize(
+    "moment", ["haarbor.cli._interruption", "numpy._core", "typer.main", "haarbor.cli._organize"]
+)
 def test_while_the_program_is_being_loaded(run, moment):
     process = started("info", run, code=("-X", "importtime", "-m", "haarbor"))
     for line in process.stderr:
@@ -144,3 +146,66 @@ def test_the_command_is_ready_for_an_interrupt_before_anything_slow_is_loaded():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+# The command runs in a copy of a process that has everything loaded, and interrupts itself at one step after
+# the other of what surrounds every command.
+EVERY_STEP = """
+import os, signal, sys
+import haarbor.cli._app, haarbor.cli._whole_command
+from haarbor.cli import main
+AROUND = ("_whole_command.py", "_interruption.py", "_standard_streams.py", "_told_warnings.py")
+sys.argv = ["haarbor", "--version"]
+
+def interrupted_at(step):
+    left = [step]
+    def watch(frame, event, argument):
+        if os.path.basename(frame.f_code.co_filename) not in AROUND:
+            return None
+        frame.f_trace_opcodes = frame.f_code.co_name == "whole_command"
+        left[0] -= 1
+        if left[0] == 0:
+            sys.settrace(None)
+            os.kill(os.getpid(), signal.SIGINT)
+        return watch
+    sys.settrace(watch)
+
+def ended_at(step):
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(writing, 2)
+        code = 99
+        try:
+            interrupted_at(step)
+            main()
+        except SystemExit as left:
+            sys.settrace(None)
+            code = left.code
+        except BaseException:
+            sys.settrace(None)
+            import traceback
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(writing)
+    with os.fdopen(reading) as said:
+        err = said.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), err
+
+step = 0
+codes = []
+while 0 not in codes:
+    step += 1
+    code, err = ended_at(step)
+    codes.append(code)
+    if code not in (0, 130) or "Traceback" in err or "ignored" in err or err.count(" kept.") != code / 130:
+        sys.exit(f"step {step}: exit code {code}, {err}")
+sys.stderr.write(f"{step} steps\\n")
+"""
+
+
+def test_at_every_step_of_what_surrounds_a_command():
+    done = subprocess.run([sys.executable, "-c", EVERY_STEP], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stderr.split()[0]) > 100

@@ -1,15 +1,7 @@
-"""The haarbor command, and what surrounds all its commands."""
+"""The haarbor command from its first moment, in which little is loaded that an interrupt could meet."""
 
-from __future__ import annotations
-
-import contextlib
-import errno
+import os
 import sys
-
-from haarbor.cli._interruption import EXIT_CODE as INTERRUPTED
-from haarbor.cli._interruption import Interruption
-from haarbor.cli._standard_streams import abandon_output, is_of_output, output_failure, prepare_streams
-from haarbor.cli._told_warnings import told_warnings
 
 __all__ = ["main"]
 
@@ -21,71 +13,13 @@ def main() -> None:
     permissions or libraries do not suffice; 2 for wrong usage; 130 after Ctrl-C. Anything else is a
     defect and shows its traceback. Nobody who reads the output: 1, and silence.
     """
-    prepare_streams()
-    interruption = Interruption()
-    interruption.watch()
     try:
-        code = _exit_code(interruption)
+        from haarbor.cli._whole_command import whole_command
+
+        whole_command()
     except KeyboardInterrupt:
-        # It came while another failure was being looked at.
-        code = INTERRUPTED
-    if interruption.happened:
-        interruption.end()
-    interruption.finished = True
-    if code == INTERRUPTED:
-        interruption.tell()
-    sys.exit(_with_output(code))
-
-
-def _exit_code(interruption: Interruption) -> int:
-    try:
-        # The first thing that takes time; it may be interrupted and may fail as the commands do.
-        from haarbor.cli._app import app
-
-        with told_warnings():
-            app()
-    except SystemExit as left:
-        return left.code if isinstance(left.code, int) else int(left.code is not None)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except Exception as error:
-        if interruption.happened:
-            # Whatever the interrupt became on its way here.
-            return INTERRUPTED
-        if isinstance(error, OSError) and is_of_output(error):
-            return _output_lost(error)
-        from haarbor.cli._failure_line import failure_line
-
-        line = failure_line(error)
-        if line is None:
-            raise
-        _tell(line)
-        return 1
-    return 0
-
-
-def _with_output(code: int) -> int:
-    """The exit code, once everything printed has arrived."""
-    failure = output_failure()
-    if failure is None:
-        return code
-    if code == 0:
-        return _output_lost(failure)
-    abandon_output()
-    return code
-
-
-def _output_lost(error: OSError) -> int:
-    abandon_output()
-    # Whoever closes a pipe has read enough, and wants to hear nothing more.
-    if not isinstance(error, BrokenPipeError):
-        reason = "it is closed" if error.errno == errno.EBADF else error.strerror
-        _tell(f"standard output must take what is printed; {reason}. Send it elsewhere.")
-    return 1
-
-
-def _tell(line: str) -> None:
-    # With stderr lost as well there is nobody to tell.
-    with contextlib.suppress(OSError):
-        sys.stderr.write(f"haarbor: {line}\n")
-        sys.stderr.flush()
+        # It came before there was anybody to hear of it; nothing has been opened that has to be closed.
+        if sys.stderr is not None:
+            sys.stderr.write("haarbor: interrupted; what was complete is kept.\n")
+            sys.stderr.flush()
+        os._exit(130)
