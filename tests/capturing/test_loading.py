@@ -225,7 +225,7 @@ def test_a_file_that_is_no_model_is_refused(saved):
 
 
 def test_options_that_are_not_offered_are_refused(tmp_path):
-    with pytest.raises(SettingError, match=r"dtype must be one of bfloat16, .*; found int8"):
+    with pytest.raises(SettingError, match=r"dtype must be one of bfloat16, .*; found 'int8'"):
         load_model(tmp_path, dtype="int8")
     with pytest.raises(CaptureError, match="the device abacus cannot be used here"):
         load_model(tmp_path, device="abacus")
