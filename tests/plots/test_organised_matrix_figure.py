@@ -108,7 +108,7 @@ def test_ribbons_can_be_drawn(shape, tmp_path):
         ({"scale": "square"}, hb.SettingError, "scale must be 'linear' or 'log'"),
         ({"quantiles": (0.9, 0.1)}, hb.SettingError, "quantiles must be two increasing"),
         ({"border_level": 40}, hb.TreeError, "level must lie in"),
-        ({"query_labels": ["a"]}, hb.ShapeError, "query_labels must hold one text an item, 20; found 1"),
+        ({"query_labels": ["a"]}, hb.ShapeError, "query_labels must hold one text per item, 20; found 1"),
         ({"key_labels": "abc"}, hb.ShapeError, "key_labels must be a sequence of texts"),
         ({"title": 3}, hb.SettingError, "title must be a text"),
     ],

@@ -95,10 +95,10 @@ def test_one_leaf_is_a_figure(tmp_path):
         ({"order": [0, 2, 1, 3]}, hb.TreeError, r"keep every folder together; the folder of items \[0, 1\]"),
         ({"order": [0, 1, 2, 2]}, hb.ShapeError, "every item from 0 to 3 once"),
         ({"order": [0, 1]}, hb.ShapeError, "every item from 0 to 3 once"),
-        ({"head_layers": [0, 0]}, hb.ShapeError, r"one layer a head, shape \(4,\); found \(2,\)"),
+        ({"head_layers": [0, 0]}, hb.ShapeError, r"one layer per head, shape \(4,\); found \(2,\)"),
         ({"head_layers": [0, 0, -1, 0]}, hb.ShapeError, "whole numbers from 0"),
         ({"head_layers": [0.5, 0, 1, 0]}, hb.ShapeError, "whole numbers from 0; found dtype float64"),
-        ({"labels": ["a", "b"]}, hb.ShapeError, "labels must hold one text an item, 4; found 2"),
+        ({"labels": ["a", "b"]}, hb.ShapeError, "labels must hold one text per item, 4; found 2"),
     ],
 )
 def test_wrong_options_are_refused(options, error, message):

@@ -155,5 +155,5 @@ def test_imported_arrays_may_have_pictures(tmp_path, rng):
     assert np.array_equal(run.picture(1), pictures[1])
     with pytest.raises(StoreError, match="config_digest"):
         import_arrays(X, tmp_path / "run.zarr", axes=axes, labels=labels, pictures=255 - pictures)
-    with pytest.raises(ShapeError, match="pictures must be one a batch; found 1 for 2"):
+    with pytest.raises(ShapeError, match="pictures must be one per batch; found 1 for 2"):
         import_arrays(X, tmp_path / "two.zarr", axes=axes, pictures=pictures[:1])

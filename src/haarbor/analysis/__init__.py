@@ -12,6 +12,7 @@ from haarbor.analysis._head_trees import HeadTrees, head_trees
 from haarbor.analysis._organize_run import RunAnalysis, organize_run
 from haarbor.analysis._organized_heads import require_logits
 from haarbor.analysis._question import Question, question_before
+from haarbor.analysis._rank_correlation import rank_correlation
 from haarbor.analysis._result_table import Cell, ResultTable, escaped
 from haarbor.analysis._run_invariance import RunInvariance, run_invariance
 from haarbor.analysis._run_regularity import RunRegularity, run_regularity
@@ -47,6 +48,7 @@ __all__ = [
     "organize_run",
     "outlying_heads",
     "question_before",
+    "rank_correlation",
     "readable_result",
     "require_logits",
     "require_run",

@@ -1,4 +1,4 @@
-"""One number a head, with the words that explain it."""
+"""One number per head, with the words that explain it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["HeadScore", "ScoreWords"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HeadScore:
-    """One number a head."""
+    """One number per head."""
 
     name: str
     """Short and without spaces, as in a column of a table."""
@@ -46,7 +46,7 @@ class ScoreWords:
     better_high: bool | None = None
 
     def score(self, values: npt.ArrayLike) -> HeadScore:
-        """Score with these words and one value a head."""
+        """Score with these words and one value per head."""
         array: FloatArray = np.array(values, dtype=np.float64)
         return HeadScore(
             name=self.name,

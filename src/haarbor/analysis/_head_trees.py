@@ -123,7 +123,7 @@ def head_trees(
 
     def organized(head: int) -> Organization:
         matrix = np.ascontiguousarray(tensor[:, :, head])
-        # One thread a head: the heads are what is shared out.
+        # One thread per head: the heads are what is shared out.
         return organize(matrix, mask=mask, content=content, engine=CpuEngine(threads=1), **options)
 
     found = parallel_map(organized, chosen, on_progress, step="organising heads")

@@ -39,7 +39,7 @@ class Question:
 
     @classmethod
     def asked(cls, options: Mapping[str, Any] | None = None, k: int = 400, network_k: int = 100) -> Question:
-        """Question in full: defaults filled in, numbers plain, one exponent an axis.
+        """Question in full: defaults filled in, numbers plain, one exponent per axis.
 
         Parameters
         ----------

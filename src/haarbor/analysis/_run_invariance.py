@@ -11,6 +11,7 @@ import numpy as np
 from haarbor.analysis._damaged_results import tell_remade, whole_result
 from haarbor.analysis._head_trees import HeadSettings, HeadTrees
 from haarbor.analysis._organized_heads import OrganizedHeads, organized_heads
+from haarbor.analysis._rank_correlation import rank_correlation
 from haarbor.array_types import FloatArray, IntArray, frozen
 from haarbor.engines import parallel_map
 from haarbor.errors import DataError
@@ -68,10 +69,10 @@ class RunInvariance:
     def correlations(self) -> dict[str, float]:
         """Spearman correlation of `invariance` with other figures; NaN where one of them is constant."""
         return {
-            "logit deviation": _spearman(self.figures["invariance"], self.logit_deviation),
-            "layer": _spearman(self.figures["invariance"], self.layers.astype(np.float64)),
-            "Haar entropy": _spearman(self.figures["invariance"], self.entropy),
-            "spread of the constants": _spearman(
+            "logit deviation": rank_correlation(self.figures["invariance"], self.logit_deviation),
+            "layer": rank_correlation(self.figures["invariance"], self.layers.astype(np.float64)),
+            "Haar entropy": rank_correlation(self.figures["invariance"], self.entropy),
+            "spread of the constants": rank_correlation(
                 self.figures["invariance"], self.figures["constant_deviation"]
             ),
         }
@@ -198,13 +199,3 @@ def _half(on_progress: OnProgress | None, which: int) -> OnProgress | None:
         on_progress("softmax", done + which * n_heads, 2 * n_heads)
 
     return told
-
-
-def _spearman(one: FloatArray, two: FloatArray) -> float:
-    """Rank correlation over the heads that have both figures; NaN for fewer than three, or a constant."""
-    from scipy.stats import spearmanr
-
-    present = np.isfinite(one) & np.isfinite(two)
-    if present.sum() < 3 or np.ptp(one[present]) == 0 or np.ptp(two[present]) == 0:
-        return float("nan")
-    return float(spearmanr(one[present], two[present]).statistic)

@@ -8,6 +8,7 @@ _needed_package("torch", "a model")
 from haarbor.capturing._attention_call import AttentionCall, OnCall
 from haarbor.capturing._capture import capture
 from haarbor.capturing._continued_run import begun_run, continued_plan
+from haarbor.capturing._dense_tensors import require_dense
 from haarbor.capturing._first_line import first_line
 from haarbor.capturing._huggingface import is_huggingface
 from haarbor.capturing._loaded_model import LoadedModel
@@ -29,4 +30,5 @@ __all__ = [
     "load_model",
     "model_forward",
     "recorded_calls",
+    "require_dense",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from haarbor.capturing._dense_tensors import require_dense
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError
 
@@ -141,15 +142,7 @@ def _is_float(value: Any) -> bool:
 
 def _tensor(name: str, value: Any) -> torch.Tensor:
     what = f"input {name!r} of a batch" if name else "a batch"
-    if isinstance(value, torch.Tensor) and (value.layout != torch.strided or value.is_nested):
-        kind = "nested" if value.is_nested else "sparse"
-        advice = "Pad it with to_padded_tensor" if value.is_nested else "Convert it with to_dense()"
-        raise CaptureError(f"{what} must be a dense tensor; found a {kind} one. {advice}.")
-    if isinstance(value, torch.Tensor) and value.is_meta:
-        raise CaptureError(
-            f"{what} must hold values; found a tensor on the meta device, which has a shape and no values. "
-            "Make it on the processor."
-        )
+    require_dense(what, value, CaptureError)
     try:
         # An array that runs backwards has to be copied before torch takes it.
         found = torch.as_tensor(np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, is_dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from haarbor.capturing._weights_digest import weights_digest
-from haarbor.version import __version__
+from haarbor.version import installed_versions
 
 __all__ = ["config_digest", "library_versions", "model_name"]
 
@@ -72,10 +71,4 @@ def _text(value: Any) -> Any:
 
 def library_versions() -> dict[str, str]:
     """Versions of the libraries that decide what is recorded."""
-    found = {"haarbor": __version__}
-    for name in ("torch", "transformers", "timm", "numpy"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return installed_versions(("torch", "transformers", "timm", "numpy"))

@@ -114,9 +114,8 @@ def figures(
 
 def _opened(places: list[str], choices: dict[str, Any]) -> list[Run | list[PaperResults]]:
     """All runs and what the results files hold, in the order given; no work done yet."""
-    from haarbor.analysis import asked_part
+    from haarbor.analysis import asked_part, checked_batch
     from haarbor.cli._run_checks import (
-        require_batch,
         require_batches,
         require_heads,
         require_writable,
@@ -137,7 +136,7 @@ def _opened(places: list[str], choices: dict[str, Any]) -> list[Run | list[Paper
             asked_part(run, choices["content"], choices["stream"])
             require_batches(run)
             if choices["batch"] is not None:
-                require_batch(run, choices["batch"])
+                checked_batch(run, choices["batch"])
             if choices["heads"] is not None:
                 require_heads(run, choices["stream"], choices["heads"])
             require_writable(run)

@@ -61,7 +61,7 @@ def invariance(
     from haarbor.cli._libraries import require_library
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_progress
-    from haarbor.cli._run_checks import require_batch, require_heads, require_writable
+    from haarbor.cli._run_checks import require_heads, require_writable
     from haarbor.store import open_run
 
     kind = checked_choice("--settings", settings, ("ours", "paper"))
@@ -69,8 +69,6 @@ def invariance(
     if figures:
         require_folder_place("--out", folder)
     opened = open_run(run)
-    if "logits" in opened.contents:
-        require_batch(opened, batch)
     require_logits(opened, batch, stream)
     asked_heads = None if heads is None else require_heads(opened, stream, _words(heads))
     require_writable(opened)

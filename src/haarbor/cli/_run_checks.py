@@ -11,7 +11,7 @@ from haarbor.errors import DataError, SettingError
 from haarbor.head_labels import head_label
 from haarbor.store import Run
 
-__all__ = ["require_batch", "require_batches", "require_heads", "require_writable"]
+__all__ = ["require_batches", "require_heads", "require_writable"]
 
 
 def require_batches(run: Run) -> None:
@@ -19,17 +19,6 @@ def require_batches(run: Run) -> None:
     if not run.batches:
         raise DataError(
             f"the run must have at least one complete batch; {run.location} has none. Capture it again."
-        )
-
-
-def require_batch(run: Run, batch: int) -> None:
-    """Raise unless this batch is complete."""
-    there = run.batches
-    if batch not in there:
-        shown = ", ".join(map(str, there[:10])) + (", ..." if len(there) > 10 else "")
-        raise SettingError(
-            f"batch must be a complete one, {shown or 'of which there is none'}; found {batch}."
-            " Name one of these."
         )
 
 

@@ -78,9 +78,9 @@ class PaperResults:
     head_coefficients: FloatArray
     """Their coefficients, largest support first, shape (n_expanded, k)."""
     head_entropies: tuple[HeadEntropy, ...]
-    """One a batch."""
+    """One per batch."""
     network_entropies: tuple[NetworkEntropy, ...]
-    """One a batch."""
+    """One per batch."""
     network_coefficients: tuple[FloatArray, ...]
     """Tri-Haar coefficients of the first batches, largest support first, shape (network_k,) each."""
     controls: Mapping[str, CoherenceControls]

@@ -49,7 +49,7 @@ def affinity_figure(
     axis : str, default "head"
     head_layers : array_like of int, shape (n_heads,), optional
         Layer of each head, for the axis "head" alone.
-    labels : sequence of str, one an item, optional
+    labels : sequence of str, one per item, optional
         "layer.head" for heads by default; shown where they fit.
     title : str, optional
 

@@ -49,7 +49,7 @@ def diffusion_map_figure(
         Diffusion time.
     head_layers : array_like of int, shape (n_heads,), optional
         Layer of each head, for the axis "head" alone.
-    labels : sequence of str, one an item, optional
+    labels : sequence of str, one per item, optional
         "layer.head" for heads by default, else the item's number.
     n_outliers : int, default 0
         How many items are labelled, those farthest from their nearest neighbour first.

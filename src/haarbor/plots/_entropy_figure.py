@@ -34,7 +34,7 @@ def entropy_figure(
     Parameters
     ----------
     entropies : HeadEntropy or sequence of HeadEntropy
-        One a batch, all of the same heads with the same k and p.
+        One per batch, all of the same heads with the same k and p.
     measure : {"raw", "normalised", "mean_removed"}, default "raw"
     head_layers : array_like of int, shape (n_heads,), optional
         Layer of each head.
@@ -47,7 +47,7 @@ def entropy_figure(
     Raises
     ------
     SettingError, ShapeError
-        If the batches cannot be compared, or there is not one layer a head.
+        If the batches cannot be compared, or there is not one layer per head.
     """
     found = entropy_values(entropies, measure)
     n_batches, n_heads = found.values.shape

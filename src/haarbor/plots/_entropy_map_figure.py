@@ -40,7 +40,7 @@ def entropy_map_figure(
     Parameters
     ----------
     entropies : HeadEntropy or sequence of HeadEntropy
-        One a batch, all of the same heads with the same k and p; the mean is drawn.
+        One per batch, all of the same heads with the same k and p; the mean is drawn.
     measure : {"raw", "normalised", "mean_removed"}, default "raw"
     head_layers : array_like of int, shape (n_heads,), optional
         Layer of each head. Layers may have different numbers of heads.
@@ -53,7 +53,7 @@ def entropy_map_figure(
     Raises
     ------
     SettingError, ShapeError
-        If the batches cannot be compared, or there is not one layer a head.
+        If the batches cannot be compared, or there is not one layer per head.
     """
     found = entropy_values(entropies, measure)
     mean = found.values.mean(axis=0)

@@ -38,7 +38,7 @@ class EntropyValues:
 
 
 def entropy_values(entropies: HeadEntropy | Sequence[HeadEntropy], measure: Measure) -> EntropyValues:
-    """Values of one measure, one row a batch.
+    """Values of one measure, one row per batch.
 
     Raises
     ------

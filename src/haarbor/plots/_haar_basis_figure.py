@@ -57,7 +57,7 @@ def haar_basis_figure(
         Leaf order, as ``organization.order(axis)``; by smallest item if not given.
     head_layers : array_like of int, shape (n_items,), optional
         Layer of each item, if the items are heads.
-    labels : sequence of str, one an item, optional
+    labels : sequence of str, one per item, optional
         Shown where they fit.
     scale : {"function", "basis"}, default "function"
         Whether every function is divided by its largest absolute value, so that wide functions,

@@ -50,7 +50,7 @@ def stability_figure(
     SettingError
         If it is not a RankingStability.
     ShapeError
-        If there is not one layer a head.
+        If there is not one layer per head.
     """
     if not isinstance(stability, RankingStability):
         raise SettingError(

@@ -54,7 +54,7 @@ class Ablation:
 
     @property
     def perplexity(self) -> float:
-        """Exponential of the metric, for a loss in nats a token."""
+        """Exponential of the metric, for a loss in nats per token."""
         return float(np.exp(self.value))
 
     def __repr__(self) -> str:

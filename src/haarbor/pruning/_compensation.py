@@ -63,7 +63,7 @@ class Compensation:
     removed: BoolArray
     """Shape (n_heads,)."""
     fits: tuple[LayerFit | None, ...]
-    """One a layer; None where nothing was removed."""
+    """One per layer; None where nothing was removed."""
     method: str
     ridge: float
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 
+from haarbor.analysis import rank_correlation
 from haarbor.array_types import FloatArray
 from haarbor.on_progress import OnProgress
 from haarbor.pruning._budgets import Budget, removal_count, removal_of_count
@@ -107,7 +107,7 @@ def score_controls(
                     damage(by_half[0][name], halves[0], within),
                     damage(by_half[1][name], halves[1], within),
                 ),
-                agreement=_spearman(by_half[0][name], by_half[1][name]),
+                agreement=rank_correlation(by_half[0][name], by_half[1][name], least=2),
             )
         )
         if on_progress is not None:
@@ -131,12 +131,3 @@ def _half(
         return half
     # The responses are known for each sample: taking half of them is as good as probing again.
     return replace(half, parts={**half.parts, "responses": calibration.responses.over(slice(begin, None, 2))})
-
-
-def _spearman(first: FloatArray, second: FloatArray) -> float:
-    from scipy.stats import rankdata
-
-    ranks = rankdata(first), rankdata(second)
-    if ranks[0].std() == 0 or ranks[1].std() == 0:
-        return float("nan")
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

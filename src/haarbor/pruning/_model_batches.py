@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from haarbor.array_types import AnyArray, IntArray
-from haarbor.capturing import first_line, is_huggingface, model_forward
+from haarbor.capturing import first_line, is_huggingface, model_forward, require_dense
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import DataError, HaarborError, PruningError, SettingError
 from haarbor.printable import printable
@@ -145,15 +145,7 @@ def _batch(batch: Any) -> ModelBatch:
 
 def _tensor(name: str, value: Any) -> torch.Tensor:
     what = f"the input {name!r}" if name else "a batch"
-    if isinstance(value, torch.Tensor) and (value.layout != torch.strided or value.is_nested):
-        kind = "nested" if value.is_nested else "sparse"
-        advice = "Pad it with to_padded_tensor" if value.is_nested else "Convert it with to_dense()"
-        raise DataError(f"{what} must be a dense tensor; found a {kind} one. {advice}.")
-    if isinstance(value, torch.Tensor) and value.is_meta:
-        raise DataError(
-            f"{what} must hold values; found a tensor on the meta device, which has a shape and no values. "
-            "Make it on the processor."
-        )
+    require_dense(what, value, DataError)
     try:
         return torch.as_tensor(value)
     # Whatever is no array of numbers fails in a way of its own.

@@ -148,7 +148,7 @@ class NetworkHeads:
         return chosen
 
     def by_layer(self, removed: BoolArray) -> list[IntArray]:
-        """Numbers, within their layer, of the heads where `removed` is True; one array a layer."""
+        """Numbers, within their layer, of the heads where `removed` is True; one array per layer."""
         ends = np.cumsum([layer.n_heads for layer in self.layers])[:-1]
         return [np.flatnonzero(part) for part in np.split(np.asarray(removed), ends)]
 

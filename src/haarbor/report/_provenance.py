@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from haarbor.analysis import Question, question_before
 from haarbor.report._run_name import run_name
 from haarbor.store import RunPart
+from haarbor.version import installed_versions
 
 __all__ = ["commands", "library_versions", "run_settings"]
 
@@ -31,7 +31,7 @@ def run_settings(part: RunPart) -> dict[str, Any]:
             **{name: value for name, value in plan.settings.items() if name != "command"},
         },
         "organised": {name: _words(value) for name, value in organised.items()},
-        "scored": {"functions a head": question.k, "functions of the network": question.network_k},
+        "scored": {"functions per head": question.k, "functions of the network": question.network_k},
         "captured with": dict(plan.library_versions),
     }
 
@@ -67,13 +67,7 @@ def commands(parts: Sequence[RunPart], n_batches: int) -> list[str]:
 
 def library_versions() -> dict[str, str]:
     """Versions of what makes the page."""
-    found = {}
-    for name in ("haarbor", "numpy", "plotly", "scipy", "zarr"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return installed_versions(("numpy", "plotly", "scipy", "zarr"))
 
 
 def _part_flags(parts: Sequence[RunPart]) -> list[str]:

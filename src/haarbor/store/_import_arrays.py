@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,6 +28,7 @@ from haarbor.store._plain_array import plain_array
 from haarbor.store._run import Run
 from haarbor.store._run_plan import LabelKind, RunPlan, StoredContent, StreamPlan
 from haarbor.store._stored_numbers import StoredDtype
+from haarbor.version import installed_versions
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -125,7 +125,7 @@ def import_arrays(
         labels="none" if labels is None else patches_or_tokens,
         config_digest=_digest(sources, masks, seen or []),
         settings={"mode": "import", **_mapping("settings", settings)},
-        library_versions=_library_versions(),
+        library_versions=installed_versions(("numpy", "zarr", "numcodecs")),
     )
     with create_run(location, plan) as writer:
         for index in writer.missing_batches:
@@ -237,10 +237,10 @@ def _mapping(name: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _pictures(pictures: Sequence[npt.ArrayLike], n_batches: int) -> list[ByteArray]:
     if not isinstance(pictures, (Sequence, np.ndarray)) or isinstance(pictures, str):
-        raise ShapeError(f"pictures must be one a batch; found {type(pictures).__name__}. Pass a list.")
+        raise ShapeError(f"pictures must be one per batch; found {type(pictures).__name__}. Pass a list.")
     if len(pictures) != n_batches:
         raise ShapeError(
-            f"pictures must be one a batch; found {len(pictures)} for {n_batches} batches. Pass one for each."
+            f"pictures must be one per batch; found {len(pictures)} for {n_batches} batches. Pass one each."
         )
     return [checked_picture(picture) for picture in pictures]
 
@@ -304,13 +304,3 @@ def _digest(sources: Mapping[str, AttentionSource], masks: BoolArray, pictures: 
         found.update(str(picture.shape).encode())
         found.update(picture.data)
     return f"sha256:{found.hexdigest()}"
-
-
-def _library_versions() -> dict[str, str]:
-    versions = {}
-    for name in ("haarbor", "numpy", "zarr", "numcodecs"):
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions

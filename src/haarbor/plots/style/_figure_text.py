@@ -56,22 +56,22 @@ def plain_text(text: str, max_letters: int | None = None) -> str:
 def checked_labels(
     name: str, labels: Sequence[str] | None, n_items: int, *, max_letters: int = 14
 ) -> list[str] | None:
-    """Labels fit to be drawn, one an item; None stays None.
+    """Labels fit to be drawn, one per item; None stays None.
 
     Raises
     ------
     ShapeError
-        If there is not one text an item.
+        If there is not one text per item.
     """
     if labels is None:
         return None
     if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray):
         raise ShapeError(
-            f"{name} must be a sequence of texts; found {found_text(labels)}. Pass one text an item."
+            f"{name} must be a sequence of texts; found {found_text(labels)}. Pass one text per item."
         )
     if len(labels) != n_items:
         raise ShapeError(
-            f"{name} must hold one text an item, {n_items}; found {len(labels)}. Pass one text an item."
+            f"{name} must hold one text per item, {n_items}; found {len(labels)}. Pass one text per item."
         )
     return [plain_text(label, max_letters) for label in labels]
 

@@ -43,7 +43,7 @@ class HeadLayers:
 
     @property
     def colours(self) -> ListedColormap:
-        """One colour a layer."""
+        """One colour per layer."""
         return layer_colours(self.n_layers)
 
     @property
@@ -82,7 +82,7 @@ def checked_head_layers(head_layers: npt.ArrayLike | None, n_heads: int) -> Head
     layers: AnyArray = np.zeros(n_heads, dtype=np.int64) if head_layers is None else np.asarray(head_layers)
     if layers.shape != (n_heads,):
         raise ShapeError(
-            f"head_layers must hold one layer a head, shape ({n_heads},); found {layers.shape}. "
+            f"head_layers must hold one layer per head, shape ({n_heads},); found {layers.shape}. "
             "For layers of equal size it is np.repeat(np.arange(n_layers), heads_per_layer)."
         )
     if layers.dtype.kind not in "iu" or (layers < 0).any():

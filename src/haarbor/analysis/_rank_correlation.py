@@ -1,0 +1,38 @@
+"""Whether two figures of heads put them in the same order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from haarbor.array_types import FloatArray
+
+__all__ = ["rank_correlation"]
+
+
+def rank_correlation(one: FloatArray, two: FloatArray, *, least: int = 3) -> float:
+    """Spearman's rank correlation over the heads that have both figures.
+
+    Parameters
+    ----------
+    one, two : ndarray, shape (n_heads,)
+        NaN or infinite where a head has no figure.
+    least : int, default 3
+        Of fewer heads nothing is said.
+
+    Returns
+    -------
+    float
+        NaN for fewer heads than `least`, or if one of the figures is the same for all of them.
+
+    Examples
+    --------
+    >>> rank_correlation(np.array([1.0, 2.0, 4.0, np.nan]), np.array([0.1, 0.3, 0.2, 9.0]))
+    0.5
+    """
+    present = np.isfinite(one) & np.isfinite(two)
+    if present.sum() < least or np.ptp(one[present]) == 0 or np.ptp(two[present]) == 0:
+        return float("nan")
+    # Slow to import, and few need it.
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(one[present], two[present]).statistic)
