@@ -121,6 +121,9 @@ class Command:
             sys.stdout, sys.stderr = (
                 os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2)
             )
+            # As in a new process, whatever an earlier command or the shell has made of the signal here.
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             os.environ["HAARBOR_NUM_THREADS"] = "2"
             sys.argv = ["haarbor", *self._words]
