@@ -19,9 +19,9 @@ from pathlib import Path
 import torch
 from machine import machine_line
 
-from haarbor.capturing import capture, load_model
-from haarbor.capturing._capture import _forward
-from haarbor.capturing._huggingface import recorded_attention
+from haarbor.capturing import capture, load_model, recorded_calls
+from haarbor.capturing._capture import _forward, _observe
+from haarbor.capturing._observed_calls import ObservedCalls
 from haarbor.capturing._sample_recorder import SampleRecorder
 from haarbor.capturing._weights_digest import weights_digest
 from haarbor.capturing.inputs import random_samples
@@ -59,11 +59,13 @@ def forward_alone(folder, what):
     loaded = load_model(Path(folder) / "smollm2", gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf")
     sample = random_samples(loaded.takes, n_samples=1, n_tokens=1024)[0]
     set_attention(loaded.model, "eager" if what in ("eager", "faithful") else "sdpa")
-    recorder = SampleRecorder(loaded.model, ("probabilities",), sample, lambda *_layer: None)
+    observed = ObservedCalls(loaded.model)
+    _observe(observed, loaded.model, sample, what if what in ("faithful", "transparent") else "faithful")
+    recorder = SampleRecorder(observed, observed.streams, ("probabilities",), sample, lambda *_layer: None)
     # Loading takes more memory than running: the peak is counted from here.
     Path("/proc/self/clear_refs").write_text("5")
     recording = what in ("faithful", "transparent")
-    with recorded_attention(loaded.model, what, recorder.record) if recording else nullcontext():
+    with recorded_calls(loaded.model, recorder.record, mode=what) if recording else nullcontext():
         _forward(loaded.model, sample)
     status = Path("/proc/self/status").read_text()
     peak = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
@@ -80,9 +82,14 @@ def compare(name, loaded):
         with torch.no_grad():
             model(**inputs, **options)
 
+    observed = {mode: ObservedCalls(model) for mode in ("faithful", "transparent")}
+    for mode, calls in observed.items():
+        _observe(calls, model, sample, mode)
+
     def recorded(mode):
-        recorder = SampleRecorder(model, ("probabilities",), sample, lambda *_layer: None)
-        with recorded_attention(model, mode, recorder.record):
+        calls = observed[mode]
+        recorder = SampleRecorder(calls, calls.streams, ("probabilities",), sample, lambda *_layer: None)
+        with recorded_calls(model, recorder.record, mode=mode):
             _forward(model, sample)
 
     works = {

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from haarbor.capturing import capture  # noqa: E402
-from haarbor.capturing._huggingface import recorded_attention  # noqa: E402
+from haarbor.capturing import recorded_calls  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
 from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE, SMALL_MODELS  # noqa: E402
 
@@ -79,7 +79,7 @@ def test_transparent_capture_leaves_the_output_as_it_was_bit_for_bit(name):
     model = small.build("sdpa")
     with torch.no_grad():
         before = main_output(model(**small.batch()))
-        with recorded_attention(model, "transparent", lambda *_told: None):
+        with recorded_calls(model, lambda *_told: None, mode="transparent"):
             during = main_output(model(**small.batch()))
         after = main_output(model(**small.batch()))
     assert torch.equal(before, during)
@@ -92,7 +92,7 @@ def test_faithful_capture_leaves_the_eager_output_as_it_was(name):
     model = small.build("eager")
     with torch.no_grad():
         before = main_output(model(**small.batch()))
-        with recorded_attention(model, "faithful", lambda *_told: None):
+        with recorded_calls(model, lambda *_told: None, mode="faithful"):
             during = main_output(model(**small.batch()))
     assert torch.equal(before, during)
 
@@ -100,7 +100,7 @@ def test_faithful_capture_leaves_the_eager_output_as_it_was(name):
 @pytest.mark.parametrize("name", ["gemma2", "gpt_oss"])
 def test_transparent_refuses_what_sdpa_leaves_out(name, tmp_path):
     small = SMALL_MODELS[name]
-    with pytest.raises(CaptureError, match=r"layer model.layers.0.self_attn uses .*mode='faithful'"):
+    with pytest.raises(CaptureError, match=r"layer model.layers.0.self_attn must support SDPA .*mode='faithful'"):
         capture(small.build("eager"), [small.batch()], tmp_path / "run", mode="transparent")
     assert not (tmp_path / "run").exists()
 
@@ -116,14 +116,21 @@ def test_sinks_take_weight_that_no_key_gets(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("mode", ["faithful", "transparent"])
 @pytest.mark.parametrize("name", list(NEVER_CALL_THE_INTERFACE))
-def test_a_model_that_computes_attention_by_itself_is_refused_by_layer(name, tmp_path):
+def test_a_model_that_computes_attention_by_itself_is_recorded_from_its_softmax(name, mode, tmp_path):
     small = NEVER_CALL_THE_INTERFACE[name]
-    with pytest.raises(
-        CaptureError, match=r"cannot be recorded: layer \S+ never calls the attention interface"
-    ):
-        capture(small.build("eager"), [small.batch()], tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    model = small.build("eager")
+    with torch.no_grad():
+        own = model(**small.batch(), output_attentions=True)
+    run = capture(model, [small.batch()], tmp_path / "run", mode=mode, content=("probabilities", "logits"))
+    rows = run.mask(0).any(axis=1)
+    expected = np.concatenate([layer[0].numpy() for layer in own.attentions]).transpose(1, 2, 0)
+    found = np.asarray(run.tensor(0))
+    np.testing.assert_allclose(found[rows], expected[rows], atol=1e-6)
+    logits = np.where(found > 0, np.asarray(run.tensor(0, "logits")).astype(np.float64), -np.inf)[rows]
+    weight = np.exp(logits - logits.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(found[rows], weight / weight.sum(axis=1, keepdims=True), atol=1e-5)
 
 
 def test_the_implementation_of_the_model_is_restored_after_an_exception():
@@ -133,12 +140,13 @@ def test_the_implementation_of_the_model_is_restored_after_an_exception():
     def fail(*_told):
         raise RuntimeError("stop here")
 
-    with pytest.raises(RuntimeError, match="stop here"), recorded_attention(model, "faithful", fail):
+    with pytest.raises(RuntimeError, match="stop here"), recorded_calls(model, fail, mode="faithful"):
         model(**small.batch())
     assert model.config._attn_implementation == "sdpa"
-    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+    from transformers import AttentionInterface
 
-    assert not [name for name in ALL_ATTENTION_FUNCTIONS.valid_keys() if "haarbor" in name]
+    assert "__getitem__" not in vars(AttentionInterface)
+    assert AttentionInterface.get_interface.__module__ == "transformers.modeling_utils"
 
 
 def test_grouped_heads_are_told_apart_from_their_key_value_heads(tmp_path):

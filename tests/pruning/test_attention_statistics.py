@@ -42,9 +42,9 @@ def test_the_output_norm_on_the_query_tree_is_that_of_the_written_vectors():
     model, data = network("llama"), batches("llama", 1, size=1)
     found = calibration_pass(model, data, parts={"attention"})
     tensors = []
-    from haarbor.capturing._huggingface import recorded_attention
+    from haarbor.capturing import recorded_calls
 
-    with recorded_attention(model, "faithful", lambda _n, _m, _c, weights: tensors.append(weights[0])):
+    with recorded_calls(model, lambda _n, _m, _c, weights: tensors.append(weights[0]), mode="faithful"):
         forward(model, data[0])
     tensor = torch.cat(tensors).permute(1, 2, 0).detach().numpy()
     org = hb.organize(tensor, mask=np.tri(14, dtype=bool), content="probabilities")

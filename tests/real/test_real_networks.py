@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import load_model  # noqa: E402
-from haarbor.capturing._huggingface import recorded_attention  # noqa: E402
+from haarbor.capturing import recorded_calls  # noqa: E402
 from haarbor.capturing.inputs import text_samples  # noqa: E402
 
 pytestmark = [
@@ -62,7 +62,7 @@ def test_perplexity_of_smollm2_is_unchanged_by_capture(smollm2, mode, attention)
     inputs = {**sample.inputs, "labels": sample.inputs["input_ids"]}
     with torch.no_grad():
         before = model(**inputs).loss
-        with recorded_attention(model, mode, lambda *_told: None):
+        with recorded_calls(model, lambda *_told: None, mode=mode):
             during = model(**inputs).loss
     assert torch.equal(before, during)
     assert 1.0 < before.item() < 6.0

@@ -13,15 +13,18 @@ import torch
 from haarbor.capturing._batch_samples import BatchSamples
 from haarbor.capturing._continued_run import CONTENT, WEIGHTS, begun_run, continued_plan
 from haarbor.capturing._deferred_interruption import deferred_interruption
-from haarbor.capturing._huggingface import Mode, is_huggingface
+from haarbor.capturing._attention_interface import Mode
+from haarbor.capturing._huggingface import has_huggingface
 from haarbor.capturing._model_forward import model_forward
 from haarbor.capturing._model_identity import config_digest, library_versions, model_name
 from haarbor.capturing._recorded_calls import recorded_calls
-from haarbor.capturing._sample_recorder import ObservedLayers, SampleRecorder
+from haarbor.capturing._observed_calls import ObservedCalls
+from haarbor.capturing._sample_recorder import SampleRecorder, reads_tokens
 from haarbor.capturing._weights_digest import weights_digest
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError, HaarborError, SettingError
 from haarbor.on_progress import OnProgress
+from haarbor.options import require_choice
 from haarbor.store import Run, RunPlan, StreamPlan, create_run, open_run
 
 __all__ = ["capture"]
@@ -35,6 +38,8 @@ def capture(
     content: Sequence[Literal["probabilities", "logits"]] = ("probabilities",),
     mode: Mode = "faithful",
     dtype: Literal["float16", "float32"] = "float32",
+    leave_out: Sequence[str] = (),
+    groups: Literal["refuse", "blocks"] = "refuse",
     name: str | None = None,
     settings: Mapping[str, Any] | None = None,
     on_progress: OnProgress | None = None,
@@ -49,8 +54,8 @@ def capture(
     Parameters
     ----------
     model : torch.nn.Module
-        In eval mode. A Hugging Face model whose attention goes through the attention interface, or
-        any model built on ``nn.MultiheadAttention`` or ``scaled_dot_product_attention``.
+        In eval mode: of Hugging Face, of timm, or any other whose attention modules call a softmax,
+        ``scaled_dot_product_attention`` or ``nn.MultiheadAttention``.
     batches : iterable
         Samples, or dictionaries of model inputs, or tensors for the first argument of the model, or
         pairs of inputs and labels, as a ``DataLoader`` gives them, whose labels are left out; with a
@@ -67,6 +72,13 @@ def capture(
         attention a second time to record it.
     dtype : {"float16", "float32"}, default "float32"
         How numbers are stored. float16 takes half the space and keeps about three decimal digits.
+    leave_out : sequence of str
+        Names of layers whose attention is not recorded, or patterns of them such as ``"*.head.attention"``.
+        Attention that cannot be recorded and is not named here is refused.
+    groups : {"refuse", "blocks"}, default "refuse"
+        What to do with layers that attend within groups of tokens apart from each other, such as windows,
+        tiles or frames. "blocks" records each group as a block on the diagonal of one matrix over all
+        tokens; a matrix of G groups takes G times the space of its blocks.
     name : str, optional
         Name of the model in the store.
     settings : mapping, optional
@@ -88,6 +100,8 @@ def capture(
         If the store cannot be written, or holds another run.
     """
     _require_options(model, content, mode, dtype, name, settings, on_progress, on_plan)
+    leave_out = _checked_patterns(leave_out)
+    require_choice("groups", groups, ("refuse", "blocks"))
     begun = begun_run(location)
     samples = BatchSamples(batches, model)
     complete = frozenset() if begun is None else frozenset(begun.batches)
@@ -97,18 +111,21 @@ def capture(
     # One sample is run before anything is written, to see the layers: a missing one if there is any.
     trial = next(missing, None)
     sample = samples.first() if trial is None else trial[1]
-    observed = _observed_layers(model, sample, mode)
+    observed = ObservedCalls(model, leave_out, blocks=groups == "blocks")
+    _observe(observed, model, sample, mode)
     weights, content_digest = weights_digest(model), samples.content_digest
     plan = RunPlan(
         model=name or model_name(model),
         config_digest=config_digest(model, weights),
         contents=tuple(content),
         dtype=dtype,
-        streams=_stream_plans(observed),
+        streams=observed.streams,
         n_batches=samples.n_samples,
         labels=_label_kind(sample),
         settings={
-            "mode": mode if is_huggingface(model) else "hooks",
+            "mode": mode if has_huggingface(model) else "hooks",
+            **({"leave_out": list(leave_out)} if leave_out else {}),
+            **({"groups": groups} if groups != "refuse" else {}),
             **dict(settings or {}),
             WEIGHTS: weights,
             **({CONTENT: content_digest} if content_digest else {}),
@@ -126,13 +143,18 @@ def capture(
             if index in done:
                 continue
             with ExitStack() as end, writer.batch(index) as batch:
-                recorder = SampleRecorder(model, plan.contents, sample, batch.write_layer)
-                with recorded_calls(model, recorder.record, mode=mode):
+                recorder = SampleRecorder(
+                    observed, plan.streams, plan.contents, sample, batch.write_layer
+                )  # fmt: skip
+                with recorded_calls(
+                    model, recorder.record, mode=mode, from_softmax=observed.from_softmax
+                ):  # fmt: skip
                     output = _forward(model, sample)
+                recorder.require_complete()
                 for stream in plan.streams:
                     batch.write_mask(stream.name, recorder.masks[stream.name])
                     if plan.labels != "none":
-                        batch.write_labels(stream.name, *_stream_labels(stream, sample))
+                        batch.write_labels(stream.name, *_stream_labels(stream, sample, len(plan.streams)))
                 if sample.picture is not None:
                     batch.write_picture(sample.picture)
                 # A batch is either complete or absent: it is not interrupted while it becomes complete.
@@ -211,51 +233,52 @@ def _forward(model: torch.nn.Module, sample: Sample) -> Any:
         ) from error
 
 
-def _observed_layers(model: torch.nn.Module, sample: Sample, mode: Mode) -> ObservedLayers:
-    observed = ObservedLayers(model)
-    with recorded_calls(model, observed.observe, mode=mode):
+def _observe(observed: ObservedCalls, model: torch.nn.Module, sample: Sample, mode: Mode) -> None:
+    with recorded_calls(model, observed.on_call, mode=mode, on_missed=observed.on_missed, checked=True):
         _forward(model, sample)
-    if observed.n_layers:
-        return observed
+    if not len(observed) and not observed.missed:
+        raise CaptureError(_without_attention(model))
+    ids = sample.inputs.get("input_ids")
+    observed.settle(int(ids.shape[1]) if isinstance(ids, torch.Tensor) and ids.dim() == 2 else None)
+
+
+def _without_attention(model: torch.nn.Module) -> str:
     layer = next(
         (name for name, module in model.named_modules() if "attention" in type(module).__name__.lower()),
         None,
     )
-    where = f"layer {layer} never calls" if layer else "no layer calls"
-    means = (
-        "the attention interface of transformers; this model computes its attention by itself"
-        if is_huggingface(model)
-        else "nn.MultiheadAttention or scaled_dot_product_attention"
-    )
-    raise CaptureError(
-        f"the attention of {type(model).__name__} cannot be recorded: {where} {means}. {_way_out(model)}"
-    )
-
-
-def _way_out(model: torch.nn.Module) -> str:
-    if is_huggingface(model):
+    who = type(model).__name__
+    arrays = "haarbor.import_arrays(weights, location, axes=('head', 'query', 'key'))"
+    if layer is not None:
         return (
-            "Run it with output_attentions=True, and give the arrays to haarbor.store.import_arrays("
-            "torch.stack(output.attentions), location, axes=('layer', 'batch', 'head', 'query', 'key'))."
+            f"the attention of {who} cannot be recorded: layer {layer} calls no softmax over keys, nor SDPA or "
+            f"nn.MultiheadAttention. Give weights that you computed to {arrays}."
+        )
+    if has_huggingface(model):
+        return (
+            f"a model must have attention to be captured; {who} has none. It mixes tokens in another way, as "
+            "Mamba does: choose a transformer, or a model with attention in some of its layers."
         )
     return (
-        "Where it multiplies queries by keys, as with torch.einsum, write two lines instead: q, k, v = "
-        "(x.transpose(1, 2) for x in (q, k, v)), if they are (batch, token, head, width), and mixed = "
-        "torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask). Or give weights that "
-        "you computed to haarbor.store.import_arrays(weights, location, axes=('head', 'query', 'key'))."
+        f"a model must have attention to be captured; no part of {who} calls nn.MultiheadAttention, SDPA, or a "
+        "softmax in a module whose class is called attention. Where it multiplies queries by keys, as with "
+        "torch.einsum, write two lines instead: q, k, v = (x.transpose(1, 2) for x in (q, k, v)), if they are "
+        "(batch, token, head, width), and mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, "
+        f"attn_mask=mask). Or give weights that you computed to {arrays}."
     )
 
 
-def _stream_plans(observed: ObservedLayers) -> tuple[StreamPlan, ...]:
-    plans = []
-    for stream, (n_heads, n_queries, n_keys) in observed.shapes.items():
-        group = observed.head_groups[stream]
-        groups = tuple(head // group for head in range(n_heads)) if group > 1 else None
-        plans.append(
-            StreamPlan(name=stream, n_layers=observed.n_layers[stream], n_heads=n_heads,
-                       n_queries=n_queries, n_keys=n_keys, head_groups=groups)
-        )  # fmt: skip
-    return tuple(plans)
+def _checked_patterns(leave_out: Any) -> tuple[str, ...]:
+    if (
+        isinstance(leave_out, str)
+        or not isinstance(leave_out, Sequence)
+        or not all(isinstance(pattern, str) for pattern in leave_out)
+    ):
+        raise SettingError(
+            f"leave_out must be a sequence of names of layers; found {leave_out!r:.60}. "
+            "Write leave_out=['*.head.attention']."
+        )
+    return tuple(leave_out)
 
 
 def _label_kind(sample: Sample) -> Literal["tokens", "patches", "none"]:
@@ -265,10 +288,13 @@ def _label_kind(sample: Sample) -> Literal["tokens", "patches", "none"]:
     return "patches" if seen else "tokens"
 
 
-def _stream_labels(stream: StreamPlan, sample: Sample) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _stream_labels(stream: StreamPlan, sample: Sample, n_streams: int) -> tuple[tuple[str, ...], ...]:
     """Labels of the queries and keys of a stream; positions where the sample names none."""
-    own = sample.decoder_labels if stream.name in ("decoder", "cross") else sample.labels
-    seen = sample.decoder_labels if stream.name == "decoder" else sample.key_labels or sample.labels
+    kind = stream.name.split(".")[0]
+    own = sample.decoder_labels if kind in ("decoder", "cross") else sample.labels
+    seen = sample.decoder_labels if kind == "decoder" else sample.key_labels or sample.labels
+    if n_streams > 1 and not reads_tokens(stream.name) and "input_ids" in sample.inputs:
+        own = seen = ()
     queries = own if len(own) == stream.n_queries else tuple(map(str, range(stream.n_queries)))
     keys = seen if len(seen) == stream.n_keys else tuple(map(str, range(stream.n_keys)))
     return queries, keys

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from haarbor.errors import StoreError
 from haarbor.named_path import require_run_place
-from haarbor.store import Run, RunPlan, open_run
+from haarbor.store import Run, RunPlan, StreamPlan, open_run
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -154,10 +154,16 @@ def _heads(plan: RunPlan) -> str:
     streams = (
         f"{stream.n_layers} layers x {stream.n_heads} heads"
         + (f" ({stream.name})" if len(plan.streams) > 1 else "")
-        + ("" if stream.head_groups is None else f", {len(set(stream.head_groups))} key-value heads")
+        + _key_value_heads(stream)
         for stream in plan.streams
     )
     return ", ".join(streams)
+
+
+def _key_value_heads(stream: StreamPlan) -> str:
+    groups = [stream.groups_of_layer(layer) for layer in range(stream.n_layers)]
+    counts = sorted({len(set(layer)) for layer in groups if layer is not None})
+    return f", {' or '.join(map(str, counts))} key-value heads" if counts else ""
 
 
 def _count(n_batches: int | None) -> str:

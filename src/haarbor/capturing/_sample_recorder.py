@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -9,52 +11,21 @@ import torch
 
 from haarbor.array_types import BoolArray, FloatArray
 from haarbor.capturing._attention_call import AttentionCall
-from haarbor.capturing._streams import stream_of
+from haarbor.capturing._observed_calls import ObservedCalls
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError
+from haarbor.store import StreamPlan
 
-__all__ = ["ObservedLayers", "SampleRecorder"]
+__all__ = ["SampleRecorder", "reads_tokens"]
 
 WriteLayer = Callable[[str, int, Mapping[str, FloatArray]], None]
 
+_OTHER_THAN_TEXT = re.compile("vision|visual|image|vit|pixel|audio|speech|video|qformer|perceiver|resampler")
 
-class ObservedLayers:
-    """Counts the layers of each stream as they run, and checks that they have one shape."""
 
-    def __init__(self, model: torch.nn.Module) -> None:
-        self._model = model
-        self.shapes: dict[str, tuple[int, int, int]] = {}
-        """Heads, queries and keys of each stream, in order of appearance."""
-        self.n_layers: dict[str, int] = {}
-        self.head_groups: dict[str, int] = {}
-
-    def next_layer(self, name: str, module: torch.nn.Module, call: AttentionCall) -> tuple[str, int]:
-        """Stream and number of the layer that is running."""
-        if call.query.shape[0] != 1:
-            raise CaptureError(
-                f"layer {name} attends within {call.query.shape[0]} groups of tokens at once, such as "
-                "windows; Haarbor records layers that attend over the whole sample."
-                " Choose a model without windows, or pass arrays of your own to haarbor.store.import_arrays."
-            )
-        stream = stream_of(name, module, self._model)
-        shape = (call.n_heads, call.n_queries, call.n_keys)
-        known = self.shapes.setdefault(stream, shape)
-        if known != shape:
-            raise CaptureError(
-                "all layers of a stream must have the same heads, queries and keys; "
-                f"layer {name} has {shape}, the first {stream!r} layer {known}. "
-                "Capture a model without pooling between layers."
-            )
-        self.head_groups.setdefault(stream, call.head_group)
-        layer = self.n_layers.get(stream, 0)
-        self.n_layers[stream] = layer + 1
-        return stream, layer
-
-    def observe(
-        self, name: str, module: torch.nn.Module, call: AttentionCall, _weights: torch.Tensor | None
-    ) -> None:
-        """Count a call without recording it."""
-        self.next_layer(name, module, call)
+def reads_tokens(stream: str) -> bool:
+    """Whether a stream is, by its name, not that of a part that reads pictures or sound."""
+    return not _OTHER_THAN_TEXT.search(stream.lower())
 
 
 class SampleRecorder:
@@ -62,7 +33,10 @@ class SampleRecorder:
 
     Parameters
     ----------
-    model : torch.nn.Module
+    observed : ObservedCalls
+        Where each call belongs.
+    streams : sequence of StreamPlan
+        What the run holds.
     contents : sequence of {"probabilities", "logits"}
     sample : Sample
         Says which tokens are padding.
@@ -71,15 +45,18 @@ class SampleRecorder:
 
     def __init__(
         self,
-        model: torch.nn.Module,
+        observed: ObservedCalls,
+        streams: Sequence[StreamPlan],
         contents: Sequence[str],
         sample: Sample,
         write_layer: WriteLayer,
     ) -> None:
-        self._layers = ObservedLayers(model)
+        self._observed = observed
+        self._streams = {stream.name: stream for stream in streams}
         self._contents = tuple(contents)
         self._sample = sample
         self._write_layer = write_layer
+        self._calls: Counter[str] = Counter()
         self.masks: dict[str, BoolArray] = {}
         """Valid (query, key) of each stream, the union over its layers."""
 
@@ -87,37 +64,97 @@ class SampleRecorder:
         self, name: str, module: torch.nn.Module, call: AttentionCall, weights: torch.Tensor | None
     ) -> None:
         """Record one call."""
-        stream, layer = self._layers.next_layer(name, module, call)
-        shape = (call.n_heads, call.n_queries, call.n_keys)
+        del module
+        if self._observed.is_left_out(name):
+            return
+        stream, layer = self._place(name, call)
+        groups, n_heads, n_queries, n_keys = call.shape
+        shape = (n_heads, groups * n_queries, groups * n_keys)
         arrays: dict[str, FloatArray] = {
-            content: np.empty(shape, dtype=np.float32) for content in self._contents
-        }
+            content: np.zeros(shape, dtype=np.float32)
+            if groups > 1
+            else np.empty(shape, dtype=np.float32)
+            for content in self._contents
+        }  # fmt: skip
         for where in call.head_chunks():
             logits = None
             if "logits" in arrays or weights is None:
                 logits = call.logits(where)
             if "logits" in arrays and logits is not None:
-                arrays["logits"][where] = logits[0].float().cpu().numpy()
+                _fill(arrays["logits"][where], logits)
             if "probabilities" in arrays:
                 chunk = weights[:, where] if weights is not None else None
                 if chunk is None and logits is not None:
                     chunk = call.probabilities(logits, where)
                 if chunk is not None:
-                    arrays["probabilities"][where] = chunk[0].float().cpu().numpy()
-        mask = call.valid()[0].cpu().numpy() & self._token_mask(stream, call.n_queries, call.n_keys)
+                    _fill(arrays["probabilities"][where], chunk)
+        mask = np.zeros(shape[1:], dtype=bool)
+        _fill(mask[None], call.valid()[:, None])
+        mask &= self._token_mask(stream, mask)
         if "probabilities" in arrays:
             # The model computes weights for padded queries, too; they mean nothing.
             arrays["probabilities"][:, ~mask.any(axis=1)] = 0.0
         self.masks[stream] = mask if stream not in self.masks else self.masks[stream] | mask
         self._write_layer(stream, layer, arrays)
 
-    def _token_mask(self, stream: str, n_queries: int, n_keys: int) -> BoolArray:
+    def require_complete(self) -> None:
+        """Refuse a pass in which a layer did not run that ran in the first.
+
+        Raises
+        ------
+        CaptureError
+            If there is one.
+        """
+        n_calls = sum(self._calls.values())
+        if n_calls < len(self._observed):
+            raise CaptureError(
+                "every sample must run through the same attention layers as the first; "
+                f"{len(self._observed) - n_calls} of {len(self._observed)} calls did not take place. "
+                "Capture samples of one kind at a time."
+            )
+
+    def _place(self, name: str, call: AttentionCall) -> tuple[str, int]:
+        place = self._observed.place(name, self._calls[name])
+        self._calls[name] += 1
+        groups, n_heads, n_queries, n_keys = call.shape
+        shape = (n_heads, groups * n_queries, groups * n_keys)
+        if place is None:
+            raise CaptureError(
+                "every sample must run through the same attention layers as the first; "
+                f"layer {name} runs once more than there. Capture samples of one kind at a time."
+            )
+        planned = self._streams[place[0]].layer_shape
+        if shape != planned:
+            raise CaptureError(
+                "every sample must have as many tokens as the first; layer "
+                f"{name} has heads, queries and keys {shape}, there {planned}. Pad the samples to one length "
+                "and pass their attention_mask, or capture each length into a run of its own."
+            )
+        return place
+
+    def _token_mask(self, stream: str, mask: BoolArray) -> BoolArray:
+        """Entries whose query and key are no padding."""
         sample = self._sample
+        n_queries, n_keys = mask.shape
         everything = np.ones((n_queries, n_keys), dtype=bool)
-        keys = sample.decoder_valid if stream == "decoder" else sample.valid
-        queries = sample.decoder_valid if stream in ("decoder", "cross") else sample.valid
+        if len(self._streams) > 1 and not reads_tokens(stream):
+            return everything
+        decoder = sample.decoder_valid if sample.decoder_valid.size else None
+        of_decoder = stream.split(".")[0] == "decoder"
+        keys = decoder if of_decoder else sample.valid
+        queries = decoder if of_decoder or stream.split(".")[0] == "cross" else sample.valid
         if keys is not None and keys.size == n_keys:
             everything &= keys[None, :]
         if queries is not None and queries.size == n_queries:
             everything &= queries[:, None]
         return everything
+
+
+def _fill(target: FloatArray | BoolArray, blocks: torch.Tensor) -> None:
+    """Write blocks (group, head, query, key) along the diagonal of (head, query, key)."""
+    n_queries, n_keys = blocks.shape[2:]
+    for group, block in enumerate(blocks):
+        rows = slice(group * n_queries, (group + 1) * n_queries)
+        columns = slice(group * n_keys, (group + 1) * n_keys)
+        whole = block if block.dtype == torch.bool else block.float()
+        target[:, rows, columns] = whole.cpu().numpy()

@@ -256,7 +256,7 @@ class _Search:
                 return
             attention, call = self.pending
             width = n_inputs(module)
-            tokens = call.query.shape[0] * call.n_queries
+            tokens = call.n_groups * call.n_queries
             if width % call.n_heads or args[0].numel() != tokens * width:
                 self._refuse(
                     f"the heads of layer {attention} must come together in the input of the linear map after "

@@ -81,7 +81,9 @@ def run_payload(part: RunPart, n_batches: int) -> RunPayload:
         "labels": run.plan.labels,
         "layers": sizes.n_layers,
         "heads_per_layer": sizes.n_heads,
-        "head_groups": None if sizes.head_groups is None else list(sizes.head_groups),
+        "head_groups": None
+        if sizes.head_groups is None
+        else [sizes.groups_of_layer(layer) for layer in range(sizes.n_layers)],
         "batches": list(batches),
         "scores": [
             {

@@ -39,8 +39,9 @@ class StreamPlan:
     """Heads in each layer."""
     n_queries: int
     n_keys: int
-    head_groups: tuple[int, ...] | None = None
-    """Key-value head that each head of a layer uses, shape (n_heads,); None where each has its own."""
+    head_groups: tuple[int, ...] | tuple[tuple[int, ...], ...] | None = None
+    """Key-value head that each head of a layer uses, shape (n_heads,), or (n_layers, n_heads) where layers
+    differ; None where each head has its own."""
 
     def __post_init__(self) -> None:
         if not name_fits(self.name) or self.name in RESERVED:
@@ -67,18 +68,31 @@ class StreamPlan:
         if self.head_groups is not None:
             object.__setattr__(self, "head_groups", self._checked_groups())
 
-    def _checked_groups(self) -> tuple[int, ...]:
+    def _checked_groups(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
         given: Any = self.head_groups
-        groups = tuple(given) if isinstance(given, (Sequence, np.ndarray)) else ()
-        if len(groups) != self.n_heads or not all(
+        rows = tuple(given) if isinstance(given, (Sequence, np.ndarray)) else ()
+        if rows and all(isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, str) for row in rows):
+            layers = tuple(tuple(row) for row in rows)
+            if len(layers) == self.n_layers and all(map(self._are_groups, layers)):
+                plain = tuple(tuple(int(group) for group in layer) for layer in layers)
+                return plain[0] if len(set(plain)) == 1 else plain
+        elif self._are_groups(rows):
+            return tuple(int(group) for group in rows)
+        raise ShapeError(
+            f"head_groups of stream {self.name!r} must hold a key-value head for each of "
+            f"{self.n_heads} heads, counted from 0, for all {self.n_layers} layers alike or for each of them; "
+            f"found {found_text(given)}. Pass one number for each head, or None."
+        )
+
+    def _are_groups(self, groups: tuple[Any, ...]) -> bool:
+        return len(groups) == self.n_heads and all(
             _whole_number(group, self.n_heads - 1, least=0) for group in groups
-        ):
-            raise ShapeError(
-                f"head_groups of stream {self.name!r} must hold a key-value head for each of "
-                f"{self.n_heads} heads, counted from 0; found {found_text(given)}."
-                " Pass one number for each head, or None."
-            )
-        return tuple(int(group) for group in groups)
+        )
+
+    def groups_of_layer(self, layer: int) -> tuple[int, ...] | None:
+        """Key-value head that each head of a layer uses, shape (n_heads,); None where each has its own."""
+        groups: Any = self.head_groups
+        return groups[layer] if groups is not None and isinstance(groups[0], tuple) else groups
 
     @property
     def layer_shape(self) -> tuple[int, int, int]:
@@ -87,7 +101,7 @@ class StreamPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""
-        groups = None if self.head_groups is None else list(self.head_groups)
+        groups = None if self.head_groups is None else json.loads(json.dumps(self.head_groups))
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {**values, "head_groups": groups}
 

@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from haarbor.capturing import AttentionCall  # noqa: E402
+from haarbor.capturing._product_call import ProductCall  # noqa: E402
 
 
 def call(**changes):
@@ -12,7 +12,7 @@ def call(**changes):
     query = torch.randn(1, 4, 3, 8, generator=generator)
     key = torch.randn(1, 2, 5, 8, generator=generator)
     plain = {"scaling": 0.5, "bias": None, "mask": None, "softcap": None, "sinks": None}
-    return AttentionCall(query=query, key=key, **{**plain, **changes})
+    return ProductCall(query=query, key=key, **{**plain, **changes})
 
 
 ALL = slice(0, 4)

@@ -5,7 +5,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from haarbor.capturing import capture  # noqa: E402
-from haarbor.capturing._torch_modules import recorded_modules  # noqa: E402
+from haarbor.capturing import recorded_calls  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
 from tests.capturing.builders import Scorer  # noqa: E402
 
@@ -61,7 +61,7 @@ def test_multihead_attention_with_masks_of_every_kind_is_recorded(tokens, batch_
         if mask.dtype != torch.bool:
             options["key_padding_mask"] = torch.zeros(1, 7).masked_fill(padding, -torch.inf)
         with torch.no_grad():
-            with recorded_modules(module, lambda _n, _m, call, _w, calls=calls: calls.append(call)):
+            with recorded_calls(module, lambda _n, _m, call, _w, calls=calls: calls.append(call)):
                 module(query, key, key, **options)
             _, weights = module(query, key, key, average_attn_weights=False, **options)
         (call,) = calls
@@ -113,7 +113,7 @@ def test_hooks_are_gone_after_an_exception(encoder, tokens):
     def fail(*_told):
         raise RuntimeError("stop here")
 
-    with pytest.raises(RuntimeError, match="stop here"), recorded_modules(encoder, fail):
+    with pytest.raises(RuntimeError, match="stop here"), recorded_calls(encoder, fail):
         encoder(tokens)
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in encoder.modules())
     assert torch.isfinite(encoder(tokens)).all()
@@ -123,15 +123,13 @@ def test_output_of_a_hand_written_model_is_unchanged_bit_for_bit(tokens):
     model = nn.Sequential(Scorer(causal=True), nn.LayerNorm(32), Scorer()).eval()
     with torch.no_grad():
         before = model(tokens)
-        with recorded_modules(model, lambda *_told: None):
+        with recorded_calls(model, lambda *_told: None):
             during = model(tokens)
     assert torch.equal(before, during)
 
 
 def test_a_model_without_attention_is_refused(tokens, tmp_path):
-    with pytest.raises(
-        CaptureError, match=r"no layer calls nn\.MultiheadAttention or scaled_dot_product_attention"
-    ):
+    with pytest.raises(CaptureError, match=r"no part of Linear calls nn\.MultiheadAttention, SDPA, or a softmax"):
         capture(nn.Linear(32, 32).eval(), [tokens], tmp_path / "run")
 
 
