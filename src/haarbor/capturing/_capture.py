@@ -11,14 +11,16 @@ from typing import Any, Literal
 import torch
 
 from haarbor.capturing._batch_samples import BatchSamples
+from haarbor.capturing._compilation import uncompiled
 from haarbor.capturing._continued_run import CONTENT, WEIGHTS, begun_run, continued_plan
 from haarbor.capturing._deferred_interruption import deferred_interruption
+from haarbor.capturing._equal_lengths import EqualLengths
 from haarbor.capturing._huggingface import Mode, is_huggingface
 from haarbor.capturing._model_forward import model_forward
 from haarbor.capturing._model_identity import config_digest, library_versions, model_name
 from haarbor.capturing._recorded_calls import recorded_calls
 from haarbor.capturing._sample_recorder import ObservedLayers, SampleRecorder
-from haarbor.capturing._weights_digest import weights_digest
+from haarbor.capturing._weights_digest import require_values, weights_digest
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError, HaarborError, SettingError
 from haarbor.on_progress import OnProgress
@@ -50,7 +52,8 @@ def capture(
     ----------
     model : torch.nn.Module
         In eval mode. A Hugging Face model whose attention goes through the attention interface, or
-        any model built on ``nn.MultiheadAttention`` or ``scaled_dot_product_attention``.
+        any model built on ``nn.MultiheadAttention`` or ``scaled_dot_product_attention``. What
+        ``torch.compile`` made runs without compilation.
     batches : iterable
         Samples, or dictionaries of model inputs, or tensors for the first argument of the model, or
         pairs of inputs and labels, as a ``DataLoader`` gives them, whose labels are left out; with a
@@ -87,7 +90,9 @@ def capture(
     StoreError
         If the store cannot be written, or holds another run.
     """
+    model = uncompiled(model)
     _require_options(model, content, mode, dtype, name, settings, on_progress, on_plan)
+    require_values(model)
     begun = begun_run(location)
     samples = BatchSamples(batches, model)
     complete = frozenset() if begun is None else frozenset(begun.batches)
@@ -119,6 +124,7 @@ def capture(
         on_plan(plan)
     if begun is not None:
         plan = continued_plan(begun.plan, plan, begun.location)
+    lengths = EqualLengths(plan.streams)
     with create_run(location, plan) as writer:
         done = frozenset(writer.complete_batches)
         for index, sample in chain(() if trial is None else (trial,), missing):
@@ -126,7 +132,10 @@ def capture(
             if index in done:
                 continue
             with ExitStack() as end, writer.batch(index) as batch:
-                recorder = SampleRecorder(model, plan.contents, sample, batch.write_layer)
+                lengths.require(index, sample)
+                recorder = SampleRecorder(
+                    model, plan.contents, sample, lengths.checked(index, batch.write_layer)
+                )
                 with recorded_calls(model, recorder.record, mode=mode):
                     output = _forward(model, sample)
                 for stream in plan.streams:
@@ -200,15 +209,24 @@ def _forward(model: torch.nn.Module, sample: Sample) -> Any:
     # With the wrong inputs, or too little memory, a model may fail at any line and with any error.
     except Exception as error:
         shapes = ", ".join(
-            f"{name or 'inputs'} {tuple(value.shape)}" for name, value in sample.inputs.items()
+            f"{name or 'inputs'} {tuple(value.shape) if hasattr(value, 'shape') else type(value).__name__}"
+            for name, value in sample.inputs.items()
+            if value is not None
         )
         reason = " ".join(str(error).split())[:200].rstrip(". ") or "no reason given"
         out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in reason
         raise CaptureError(
             f"the model must run on its inputs; {type(model).__name__} fails on {shapes} with "
-            f"{type(error).__name__}: {reason}. "
-            + ("Take fewer tokens, or another device." if out_of_memory else "Check what its forward takes.")
+            f"{type(error).__name__}: {reason}. " + _remedy(model, out_of_memory)
         ) from error
+
+
+def _remedy(model: torch.nn.Module, out_of_memory: bool) -> str:
+    if out_of_memory:
+        return "Take fewer tokens, or another device."
+    if any(weight.is_meta for weight in model.parameters()):
+        return "Some of its weights are offloaded: load the model whole, with device_map=None."
+    return "Check what its forward takes."
 
 
 def _observed_layers(model: torch.nn.Module, sample: Sample, mode: Mode) -> ObservedLayers:
