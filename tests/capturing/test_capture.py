@@ -7,10 +7,10 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import haarbor as hb  # noqa: E402
-from haarbor.capturing import capture, load_model  # noqa: E402
+from haarbor.capturing import Sample, capture, load_model  # noqa: E402
 from haarbor.errors import CaptureError, HaarborError  # noqa: E402
 from haarbor.store import import_arrays  # noqa: E402
-from tests.capturing.small_models import IDS, NEVER_CALL_THE_INTERFACE, SMALL_MODELS, gpt2  # noqa: E402
+from tests.capturing.small_models import IDS, SMALL_MODELS, gpt2  # noqa: E402
 
 BATCH = SMALL_MODELS["gpt2"].batch()
 
@@ -211,3 +211,45 @@ def test_what_a_vision_model_saw_is_kept_beside_its_attention(tmp_path):
     assert run.plan.labels == "patches"
     for batch in run.batches:
         np.testing.assert_array_equal(run.picture(batch), pixels[batch])
+
+
+class Patches(nn.Module):
+    """Takes as vision-language models do: patches of all images in one row, and how many each image has."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = Rewritten()
+
+    def forward(self, input_ids, pixel_values, image_grid_thw, *, scale=1.0):
+        assert (input_ids.shape, pixel_values.shape, image_grid_thw.shape) == ((1, 8), (20, 32), (2, 3))
+        return self.layer(scale * pixel_values[None])
+
+
+def test_a_sample_may_have_tensors_of_several_sizes(tmp_path):
+    inputs = {
+        "input_ids": IDS[:1],
+        "pixel_values": torch.randn(20, 32),
+        "image_grid_thw": torch.tensor([[1, 2, 5], [1, 2, 5]]),
+        "scale": 0.5,
+    }
+    with pytest.raises(CaptureError, match=r"one batch size; .* haarbor.capturing.Sample"):
+        capture(Patches().eval(), [inputs], tmp_path / "apart")
+    run = capture(Patches().eval(), [Sample(inputs=inputs, labels=(), valid=None)], tmp_path / "run")
+    assert run.tensor(0).shape == (20, 20, 4)
+
+
+def test_options_of_the_forward_are_inputs(tmp_path):
+    small = SMALL_MODELS["gpt2"]
+    inputs = {**small.batch(), "use_cache": False, "past_key_values": None, "logits_to_keep": 1}
+    expected = capture(small.build("eager"), [small.batch()], tmp_path / "plain")
+    for form in (inputs, Sample(inputs=inputs, labels=(), valid=None)):
+        found = capture(small.build("eager"), [form], tmp_path / type(form).__name__)
+        np.testing.assert_array_equal(np.asarray(found.tensor(0)), np.asarray(expected.tensor(0)))
+
+
+def test_a_picture_larger_than_the_model_was_trained_on_is_an_option_away(tmp_path):
+    model = SMALL_MODELS["vit"].build("eager")
+    batch = {"pixel_values": torch.randn(2, 3, 24, 24), "interpolate_pos_encoding": True}
+    assert capture(model, [batch], tmp_path / "run").tensor(1).shape == (37, 37, 12)
+    with pytest.raises(CaptureError, match=r"fails on pixel_values \(1, 3, 24, 24\), head_count int with "):
+        capture(model, [{"pixel_values": batch["pixel_values"], "head_count": 3}], tmp_path / "other")

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from haarbor.capturing import capture  # noqa: E402
-from haarbor.capturing import recorded_calls  # noqa: E402
+from haarbor.capturing import (
+    capture,
+    recorded_calls,
+)
 from haarbor.errors import CaptureError  # noqa: E402
 from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE, SMALL_MODELS  # noqa: E402
 
@@ -100,7 +102,9 @@ def test_faithful_capture_leaves_the_eager_output_as_it_was(name):
 @pytest.mark.parametrize("name", ["gemma2", "gpt_oss"])
 def test_transparent_refuses_what_sdpa_leaves_out(name, tmp_path):
     small = SMALL_MODELS[name]
-    with pytest.raises(CaptureError, match=r"layer model.layers.0.self_attn must support SDPA .*mode='faithful'"):
+    with pytest.raises(
+        CaptureError, match=r"layer model.layers.0.self_attn must support SDPA .*mode='faithful'"
+    ):
         capture(small.build("eager"), [small.batch()], tmp_path / "run", mode="transparent")
     assert not (tmp_path / "run").exists()
 

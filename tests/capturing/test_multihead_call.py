@@ -4,8 +4,10 @@ import pytest
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
-from haarbor.capturing import capture  # noqa: E402
-from haarbor.capturing import recorded_calls  # noqa: E402
+from haarbor.capturing import (
+    capture,
+    recorded_calls,
+)
 from haarbor.errors import CaptureError  # noqa: E402
 from tests.capturing.builders import Scorer  # noqa: E402
 
@@ -129,7 +131,9 @@ def test_output_of_a_hand_written_model_is_unchanged_bit_for_bit(tokens):
 
 
 def test_a_model_without_attention_is_refused(tokens, tmp_path):
-    with pytest.raises(CaptureError, match=r"no part of Linear calls nn\.MultiheadAttention, SDPA, or a softmax"):
+    with pytest.raises(
+        CaptureError, match=r"no part of Linear calls nn\.MultiheadAttention, SDPA, or a softmax"
+    ):
         capture(nn.Linear(32, 32).eval(), [tokens], tmp_path / "run")
 
 

@@ -32,7 +32,10 @@ def test_one_part_with_one_kind_of_attention_is_self_whatever_it_is_called():
 
 
 def test_towers_of_the_same_shape_are_kept_apart():
-    names = ["model.vision_tower.vision_model.encoder.layers.0.self_attn", "model.language_model.layers.0.self_attn"]
+    names = [
+        "model.vision_tower.vision_model.encoder.layers.0.self_attn",
+        "model.language_model.layers.0.self_attn",
+    ]
     assert stream_names([call(name) for name in names]) == ["vision_tower", "language_model"]
 
 

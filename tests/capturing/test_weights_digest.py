@@ -129,6 +129,59 @@ def test_weights_without_values_are_refused_by_name():
         weights_digest(nn.LazyLinear(2))
 
 
+class NoWeights:
+    """A hook as accelerate attaches it, which holds no weights."""
+
+
+def hooked():
+    with torch.device("meta"):
+        model = gpt2()
+    model._hf_hook = NoWeights()
+    return model
+
+
+def part_on_meta():
+    model = gpt2()
+    model.transformer.h[1].attn.to("meta")
+    return model
+
+
+def buffer_on_meta():
+    model = SMALL_MODELS["llama"].build("eager")
+    model.model.rotary_emb.to("meta")
+    return model
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (hooked, "transformer.wte.weight"),
+        (part_on_meta, "transformer.h.1.attn.c_attn.weight"),
+        (buffer_on_meta, "model.rotary_emb.inv_freq"),
+    ],
+)
+def test_weights_without_values_are_refused_before_the_model_runs(build, name, tmp_path):
+    model, ran = build(), []
+    model.register_forward_pre_hook(lambda *_: ran.append(1))
+    with pytest.raises(
+        CaptureError, match=rf"must have values; {name} is on the meta device. Load .* device_map=None"
+    ) as found:
+        capture(model, [SMALL_MODELS["gpt2"].batch()], tmp_path / "run")
+    assert "\n" not in str(found.value)
+    assert not ran
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_offloaded_model_that_does_not_run_is_refused_with_advice(tmp_path):
+    accelerate = pytest.importorskip("accelerate")
+    # nn.MultiheadAttention reads the weights of a layer that it does not call.
+    layer = nn.TransformerEncoderLayer(32, 4, 32, batch_first=True)
+    model = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval()
+    offloaded = accelerate.cpu_offload(model, execution_device=torch.device("cpu"))
+    with pytest.raises(CaptureError, match=r"weights are offloaded: load the model whole, with device_map"):
+        capture(offloaded, [torch.randn(1, 4, 32)], tmp_path / "run")
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_quantised_weights_are_told_apart():

@@ -1,5 +1,7 @@
 """What is not as it must be, given from Python: one line that says what must hold, and never a traceback."""
 
+import copy
+
 import pytest
 import torch
 
@@ -53,6 +55,24 @@ def test_a_model_must_be_a_network(model, data, found):
         with pytest.raises(SettingError, match=r"the model must be a torch\.nn\.Module; found") as refused:
             call()
         assert_one_line(refused)
+
+
+def test_a_model_must_not_be_compiled(llama, data, found):
+    whole, called, part = torch.compile(llama, backend="eager"), copy.deepcopy(llama), copy.deepcopy(llama)
+    called.compile(backend="eager")
+    part.model.layers[1].self_attn = torch.compile(part.model.layers[1].self_attn, backend="eager")
+    for model, name in ((whole, "the model"), (called, "the model"), (part, r"model\.layers\.1\.self_attn")):
+        for call in (
+            lambda model: hb.ablate(model, [(0, 0)], batches=data),
+            lambda model: network_heads(model, data[0]),
+            lambda model: prune_heads(model, found.heads, [(0, 0)], batch=data[0]),
+            lambda model: pruning_study(model, data, data, ["norm"], budget=0.5, shares=[]),
+        ):
+            with pytest.raises(
+                SettingError, match=f"{name} is compiled. Pass the model as it was"
+            ) as refused:
+                call(model)
+            assert_one_line(refused)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import haarbor as hb  # noqa: E402
-from haarbor.capturing import load_model  # noqa: E402
-from haarbor.capturing import recorded_calls  # noqa: E402
+from haarbor.capturing import (
+    load_model,
+    recorded_calls,
+)
 from haarbor.capturing.inputs import text_samples  # noqa: E402
 
 pytestmark = [

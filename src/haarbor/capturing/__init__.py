@@ -7,6 +7,7 @@ _needed_package("torch", "a model")
 
 from haarbor.capturing._attention_call import AttentionCall, OnCall
 from haarbor.capturing._capture import capture
+from haarbor.capturing._compilation import compiled_part
 from haarbor.capturing._continued_run import begun_run, continued_plan
 from haarbor.capturing._dense_tensors import require_dense
 from haarbor.capturing._first_line import first_line
@@ -24,6 +25,7 @@ __all__ = [
     "Sample",
     "begun_run",
     "capture",
+    "compiled_part",
     "continued_plan",
     "first_line",
     "is_huggingface",

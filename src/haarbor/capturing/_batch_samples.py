@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from haarbor.capturing._forward_inputs import ForwardInputs
+from haarbor.array_types import BoolArray
+from haarbor.capturing._forward_inputs import ForwardInputs, has_rows
 from haarbor.capturing.inputs import Sample, Samples
 from haarbor.errors import CaptureError
 
@@ -134,22 +136,36 @@ class BatchSamples:
             self._batches.take_output(index, output)
 
     def _split(self, batch: Any) -> _Split:
-        return _Split(batch if isinstance(batch, Sample) else self._inputs.tensors(batch))
+        if not isinstance(batch, Sample):
+            return _Split(self._inputs.arguments(batch))
+        self._inputs.require_batch_axis(batch.inputs)
+        return _Split(batch)
 
 
 class _Split:
     """A batch whose rows become samples when they are asked for."""
 
-    def __init__(self, batch: Sample | dict[str, torch.Tensor]) -> None:
+    def __init__(self, batch: Sample | dict[str, Any]) -> None:
         self._batch = batch
 
     def __len__(self) -> int:
-        return 1 if isinstance(self._batch, Sample) else int(next(iter(self._batch.values())).shape[0])
+        if isinstance(self._batch, Sample):
+            return 1
+        return next(int(value.shape[0]) for value in self._batch.values() if has_rows(value))
 
     def sample(self, row: int) -> Sample:
         if isinstance(self._batch, Sample):
             return self._batch
-        single = {name: value[row : row + 1] for name, value in self._batch.items()}
-        padding = single.get("attention_mask")
-        valid = None if padding is None or padding.dim() != 2 else padding[0].bool().cpu().numpy()
-        return Sample(inputs=single, labels=(), valid=valid)
+        single = {
+            name: value[row : row + 1] if has_rows(value) else value for name, value in self._batch.items()
+        }
+        sample = Sample(inputs=single, labels=(), valid=_valid(single.get("attention_mask")))
+        decoder_valid = _valid(single.get("decoder_attention_mask"))
+        return sample if decoder_valid is None else dataclasses.replace(sample, decoder_valid=decoder_valid)
+
+
+def _valid(padding: Any) -> BoolArray | None:
+    """Tokens that are no padding, from a mask of shape (1, token); None where there is no such mask."""
+    if not isinstance(padding, torch.Tensor) or padding.dim() != 2:
+        return None
+    return padding[0].bool().cpu().numpy()

@@ -10,17 +10,19 @@ from typing import Any, Literal
 
 import torch
 
+from haarbor.capturing._attention_interface import Mode
 from haarbor.capturing._batch_samples import BatchSamples
+from haarbor.capturing._compilation import uncompiled
 from haarbor.capturing._continued_run import CONTENT, WEIGHTS, begun_run, continued_plan
 from haarbor.capturing._deferred_interruption import deferred_interruption
-from haarbor.capturing._attention_interface import Mode
+from haarbor.capturing._equal_lengths import EqualLengths
 from haarbor.capturing._huggingface import has_huggingface
 from haarbor.capturing._model_forward import model_forward
 from haarbor.capturing._model_identity import config_digest, library_versions, model_name
-from haarbor.capturing._recorded_calls import recorded_calls
 from haarbor.capturing._observed_calls import ObservedCalls
+from haarbor.capturing._recorded_calls import recorded_calls
 from haarbor.capturing._sample_recorder import SampleRecorder, reads_tokens
-from haarbor.capturing._weights_digest import weights_digest
+from haarbor.capturing._weights_digest import require_values, weights_digest
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError, HaarborError, SettingError
 from haarbor.on_progress import OnProgress
@@ -39,7 +41,7 @@ def capture(
     mode: Mode = "faithful",
     dtype: Literal["float16", "float32"] = "float32",
     leave_out: Sequence[str] = (),
-    groups: Literal["refuse", "blocks"] = "refuse",
+    groups: Literal["refuse", "heads"] = "refuse",
     name: str | None = None,
     settings: Mapping[str, Any] | None = None,
     on_progress: OnProgress | None = None,
@@ -55,7 +57,8 @@ def capture(
     ----------
     model : torch.nn.Module
         In eval mode: of Hugging Face, of timm, or any other whose attention modules call a softmax,
-        ``scaled_dot_product_attention`` or ``nn.MultiheadAttention``.
+        ``scaled_dot_product_attention`` or ``nn.MultiheadAttention``. What ``torch.compile`` made runs
+        without compilation.
     batches : iterable
         Samples, or dictionaries of model inputs, or tensors for the first argument of the model, or
         pairs of inputs and labels, as a ``DataLoader`` gives them, whose labels are left out; with a
@@ -75,10 +78,10 @@ def capture(
     leave_out : sequence of str
         Names of layers whose attention is not recorded, or patterns of them such as ``"*.head.attention"``.
         Attention that cannot be recorded and is not named here is refused.
-    groups : {"refuse", "blocks"}, default "refuse"
+    groups : {"refuse", "heads"}, default "refuse"
         What to do with layers that attend within groups of tokens apart from each other, such as windows,
-        tiles or frames. "blocks" records each group as a block on the diagonal of one matrix over all
-        tokens; a matrix of G groups takes G times the space of its blocks.
+        tiles or frames, which they keep where other layers keep samples. "heads" records the heads of each
+        group as heads of their own, group by group, over the queries and keys of one group.
     name : str, optional
         Name of the model in the store.
     settings : mapping, optional
@@ -99,9 +102,11 @@ def capture(
     StoreError
         If the store cannot be written, or holds another run.
     """
+    model = uncompiled(model)
     _require_options(model, content, mode, dtype, name, settings, on_progress, on_plan)
     leave_out = _checked_patterns(leave_out)
-    require_choice("groups", groups, ("refuse", "blocks"))
+    require_choice("groups", groups, ("refuse", "heads"))
+    require_values(model)
     begun = begun_run(location)
     samples = BatchSamples(batches, model)
     complete = frozenset() if begun is None else frozenset(begun.batches)
@@ -111,7 +116,7 @@ def capture(
     # One sample is run before anything is written, to see the layers: a missing one if there is any.
     trial = next(missing, None)
     sample = samples.first() if trial is None else trial[1]
-    observed = ObservedCalls(model, leave_out, blocks=groups == "blocks")
+    observed = ObservedCalls(model, leave_out, groups_as_heads=groups == "heads")
     _observe(observed, model, sample, mode)
     weights, content_digest = weights_digest(model), samples.content_digest
     plan = RunPlan(
@@ -136,6 +141,7 @@ def capture(
         on_plan(plan)
     if begun is not None:
         plan = continued_plan(begun.plan, plan, begun.location)
+    lengths = EqualLengths(plan.streams)
     with create_run(location, plan) as writer:
         done = frozenset(writer.complete_batches)
         for index, sample in chain(() if trial is None else (trial,), missing):
@@ -143,9 +149,10 @@ def capture(
             if index in done:
                 continue
             with ExitStack() as end, writer.batch(index) as batch:
+                lengths.require(index, sample)
                 recorder = SampleRecorder(
-                    observed, plan.streams, plan.contents, sample, batch.write_layer
-                )  # fmt: skip
+                    observed, plan.streams, plan.contents, sample, lengths.checked(index, batch.write_layer)
+                )
                 with recorded_calls(
                     model, recorder.record, mode=mode, from_softmax=observed.from_softmax
                 ):  # fmt: skip
@@ -222,15 +229,24 @@ def _forward(model: torch.nn.Module, sample: Sample) -> Any:
     # With the wrong inputs, or too little memory, a model may fail at any line and with any error.
     except Exception as error:
         shapes = ", ".join(
-            f"{name or 'inputs'} {tuple(value.shape)}" for name, value in sample.inputs.items()
+            f"{name or 'inputs'} {tuple(value.shape) if hasattr(value, 'shape') else type(value).__name__}"
+            for name, value in sample.inputs.items()
+            if value is not None
         )
         reason = " ".join(str(error).split())[:200].rstrip(". ") or "no reason given"
         out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in reason
         raise CaptureError(
             f"the model must run on its inputs; {type(model).__name__} fails on {shapes} with "
-            f"{type(error).__name__}: {reason}. "
-            + ("Take fewer tokens, or another device." if out_of_memory else "Check what its forward takes.")
+            f"{type(error).__name__}: {reason}. " + _remedy(model, out_of_memory)
         ) from error
+
+
+def _remedy(model: torch.nn.Module, out_of_memory: bool) -> str:
+    if out_of_memory:
+        return "Take fewer tokens, or another device."
+    if any(weight.is_meta for weight in model.parameters()):
+        return "Some of its weights are offloaded: load the model whole, with device_map=None."
+    return "Check what its forward takes."
 
 
 def _observe(observed: ObservedCalls, model: torch.nn.Module, sample: Sample, mode: Mode) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from haarbor.capturing._dense_tensors import require_dense
+from haarbor.capturing._huggingface import is_huggingface
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError
 
-__all__ = ["ForwardInputs"]
+__all__ = ["ForwardInputs", "has_rows"]
 
+_PLAIN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _LABELS = ("label", "labels", "target", "targets")
+_IDS = ("input_ids", "decoder_input_ids")
 _ADVICE = "Give a dictionary of model inputs, such as {'input_ids': ids, 'attention_mask': mask}."
 
 
@@ -28,19 +31,28 @@ class ForwardInputs:
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
-        try:
-            parameters = list(inspect.signature(model.forward).parameters.values())
-        # Compiled modules do not always have a signature.
-        except (TypeError, ValueError):
-            parameters = []
-        plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        self._names = {entry.name for entry in parameters if entry.kind in (*plain, entry.KEYWORD_ONLY)}
+        self._is_huggingface = is_huggingface(model)
+        parameters = _parameters(model)
         self._required = [
-            entry.name for entry in parameters if entry.kind in plain and entry.default is entry.empty
+            entry.name for entry in parameters if entry.kind in _PLAIN and entry.default is entry.empty
         ]
+        # A wrapper passes on what it does not name itself: the model inside says what it is. Adapters of
+        # PEFT, with (*args, **kwargs) alone, count as models of transformers.
+        inner, last = model, parameters
+        while _passes_on(last) and not (is_huggingface(inner) and _names(last)):
+            within = _only_model_inside(inner)
+            if within is None:
+                break
+            inner, last = within, _parameters(within)
+            parameters = parameters + last
+        self._names = _names(parameters)
+        self._takes_others = not last or _passes_on(last)
 
-    def tensors(self, batch: Any) -> dict[str, torch.Tensor]:
-        """Inputs by the name of their argument, each with the batch axis in front; "" for the first one.
+    def arguments(self, batch: Any) -> dict[str, Any]:
+        """Inputs by the name of their argument; "" for the first one.
+
+        Tensors, and whatever becomes one, have the batch axis in front. Single numbers, texts, None and
+        objects such as a key-value cache are the same for every row.
 
         Of a pair or a longer tuple, as many entries are taken as the forward needs. What follows them is
         left out if it can only be labels, which loaders put there.
@@ -51,7 +63,8 @@ class ForwardInputs:
 
         Returns
         -------
-        dict of str to tensor
+        dict of str to object
+            At least one of them is a tensor with a batch axis.
 
         Raises
         ------
@@ -59,19 +72,49 @@ class ForwardInputs:
             If it is something else, or could be read in two ways.
         """
         inputs = self._inputs(batch)
-        found = {name: _tensor(name, value) for name, value in inputs.items()}
-        without = [name for name, value in found.items() if value.dim() == 0]
-        if without:
+        found = {
+            name: value if name and _is_for_all_rows(value) else _tensor(name, value)
+            for name, value in inputs.items()
+        }
+        if "" in found and found[""].dim() == 0:
             raise CaptureError(
-                f"every input of a batch must have a batch axis in front; {without[0] or 'a tensor'} is a "
-                "single number. Leave it out, or add the axis with tensor[None]."
+                "every input of a batch must have a batch axis in front; a tensor is a single number. Add "
+                "the axis with tensor[None]."
             )
-        sizes = {name: int(value.shape[0]) for name, value in found.items()}
+        self.require_batch_axis(found)
+        sizes = {name: int(value.shape[0]) for name, value in found.items() if has_rows(value)}
+        if not sizes:
+            raise CaptureError(
+                f"the tensors of a batch must have one batch size; found no tensors. {_ADVICE}"
+            )
         if len(set(sizes.values())) != 1:
             raise CaptureError(
-                f"the tensors of a batch must have one batch size; found {sizes or 'no tensors'}. {_ADVICE}"
+                f"the tensors of a batch must have one batch size; found {sizes}. Give each of them one row "
+                "per sample; or, if together they are one sample, wrap them: haarbor.capturing.Sample("
+                "inputs={...}, labels=(), valid=None)."
             )
         return found
+
+    def require_batch_axis(self, inputs: Mapping[str, Any]) -> None:
+        """Refuse ids that are one sequence without a batch axis: each id would become a sample.
+
+        Parameters
+        ----------
+        inputs : mapping of str to object
+
+        Raises
+        ------
+        CaptureError
+            If there are any.
+        """
+        names = (*_IDS, "") if self._is_huggingface else _IDS
+        for name in names:
+            value = inputs.get(name)
+            if isinstance(value, torch.Tensor | np.ndarray) and value.ndim == 1 and not _is_float(value):
+                raise CaptureError(
+                    f"token ids must have a batch axis in front, (batch, token); {name or 'a batch'} has "
+                    f"shape {tuple(value.shape)}. Write ids[None] for ids."
+                )
 
     def _inputs(self, batch: Any) -> dict[str, Any]:
         if isinstance(batch, Mapping):
@@ -110,8 +153,51 @@ class ForwardInputs:
         return {
             name: value
             for name, value in batch.items()
-            if value is not None and (name not in _LABELS or not self._names or name in self._names)
+            if name in self._names
+            or (
+                (name not in _LABELS or not self._names)
+                # Nothing, for an argument that the forward does not have, is nothing.
+                and (value is not None or self._takes_others)
+            )
         }
+
+
+def has_rows(value: Any) -> bool:
+    """Whether an input has a batch axis: a tensor that is more than a single number."""
+    return isinstance(value, torch.Tensor) and value.dim() > 0
+
+
+def _parameters(model: torch.nn.Module) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(model.forward).parameters.values())
+    # Compiled modules do not always have a signature.
+    except (TypeError, ValueError):
+        return []
+
+
+def _names(parameters: list[inspect.Parameter]) -> set[str]:
+    return {entry.name for entry in parameters if entry.kind in (*_PLAIN, entry.KEYWORD_ONLY)}
+
+
+def _passes_on(parameters: list[inspect.Parameter]) -> bool:
+    return any(entry.kind is entry.VAR_KEYWORD for entry in parameters)
+
+
+def _only_model_inside(wrapper: torch.nn.Module) -> torch.nn.Module | None:
+    """The one module in a wrapper, or the one of transformers among several; None where that is unclear."""
+    children = list(wrapper.children())
+    if len(children) > 1:
+        children = [child for child in children if is_huggingface(child)]
+    return children[0] if len(children) == 1 else None
+
+
+def _is_for_all_rows(value: Any) -> bool:
+    """Whether an input has no rows: a number, a text, nothing, or an object that is no data."""
+    if value is None or isinstance(value, bool | int | float | str | np.generic):
+        return True
+    if isinstance(value, torch.Tensor | np.ndarray | Iterable) and not hasattr(value, "get_seq_length"):
+        return False
+    return not hasattr(value, "__array__") and not hasattr(value, "__array_interface__")
 
 
 def _require_labels(inputs: Any, other: Any, *, alone: bool) -> None:

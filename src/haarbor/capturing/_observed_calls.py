@@ -25,16 +25,16 @@ class ObservedCalls:
     model : torch.nn.Module
     leave_out : collection of str
         Patterns of names of layers that are not recorded, as of the shell.
-    blocks : bool, default False
-        Whether groups of tokens that attend apart from each other are recorded as blocks of one matrix.
+    groups_as_heads : bool, default False
+        Whether the heads of groups of tokens that attend apart from each other are heads of their own.
     """
 
     def __init__(
-        self, model: torch.nn.Module, leave_out: Collection[str] = (), *, blocks: bool = False
+        self, model: torch.nn.Module, leave_out: Collection[str] = (), *, groups_as_heads: bool = False
     ) -> None:
-        self._model, self._leave_out, self._blocks = model, tuple(leave_out), blocks
+        self._model, self._leave_out, self._groups_as_heads = model, tuple(leave_out), groups_as_heads
         self._calls: list[LayerCall] = []
-        self._groups: list[int] = []
+        self._key_value_heads: list[tuple[int, ...]] = []
         self.missed: dict[str, str] = {}
         """Names of layers whose attention cannot be recorded, and why."""
         self.from_softmax: set[str] = set()
@@ -53,7 +53,7 @@ class ObservedCalls:
         """Take note of a call."""
         if self.is_left_out(name):
             return
-        if call.n_groups != 1 and not self._blocks:
+        if call.n_groups != 1 and not self._groups_as_heads:
             self.on_missed(
                 name,
                 f"it attends within {call.n_groups} groups of tokens at once, such as windows, tiles or "
@@ -62,11 +62,15 @@ class ObservedCalls:
             return
         if isinstance(call, SoftmaxCall):
             self.from_softmax.add(name)
-        groups = call.n_groups
-        shape = (call.n_heads, groups * call.n_queries, groups * call.n_keys)
         is_cross = is_cross_attention(name, module, self._model)
-        self._calls.append(LayerCall(name=name, shape=shape, is_cross=is_cross))
-        self._groups.append(call.head_group)
+        self._calls.append(LayerCall(name=name, shape=call.layer_shape, is_cross=is_cross))
+        self._key_value_heads.append(
+            tuple(
+                (group * call.n_heads + head) // call.head_group
+                for group in range(call.n_groups)
+                for head in range(call.n_heads)
+            )
+        )
 
     def on_missed(self, name: str, why: str) -> None:
         """Take note of attention that cannot be recorded."""
@@ -118,8 +122,8 @@ class ObservedCalls:
     def _plan(self, stream: str, names: list[str]) -> StreamPlan:
         own = [place for place, name in enumerate(names) if name == stream]
         n_heads, n_queries, n_keys = self._calls[own[0]].shape
-        layers = tuple(tuple(head // self._groups[place] for head in range(n_heads)) for place in own)
-        shared = any(self._groups[place] > 1 for place in own)
+        layers = tuple(self._key_value_heads[place] for place in own)
+        shared = any(len(set(layer)) < n_heads for layer in layers)
         return StreamPlan(
             name=stream,
             n_layers=len(own),
@@ -134,18 +138,22 @@ class ObservedCalls:
             return
         listed = sorted(self.missed.items())
         name, why = listed[0]
-        more = f" and {len(listed) - 1} more layers" if len(listed) > 1 else ""
-        example = _pattern(name)
-        raise CaptureError(
-            f"all attention of {type(self._model).__name__} must be recorded, or be left out on purpose; layer "
-            f"{name}{more} cannot: {why}. "
-            + (
-                "To record such groups as blocks of one matrix, pass groups='blocks' (--groups blocks). "
-                if "groups of tokens" in why
-                else ""
+        more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
+        what = f"all attention of {type(self._model).__name__} must be recorded, or be left out on purpose"
+        advice = []
+        if "groups of tokens" in why:
+            advice.append("to record the heads of each group, pass groups='heads' (--groups heads)")
+        if self._calls:
+            patterns = sorted({_pattern(name) for name in self.missed})
+            words = " ".join(f"--leave-out {pattern!r}" for pattern in patterns)
+            advice.append(f"to capture the rest, pass leave_out={patterns!r} ({words})")
+        if not advice:
+            advice.append(
+                "give weights that you computed to haarbor.import_arrays(weights, location, axes=('head', "
+                "'query', 'key'))"
             )
-            + f"To capture the rest, pass leave_out=[{example!r}] (--leave-out {example!r})."
-        )
+        text = "; ".join(advice)
+        raise CaptureError(f"{what}; layer {name}{more} cannot be: {why}. {text[0].upper()}{text[1:]}.")
 
 
 def _pattern(name: str) -> str:

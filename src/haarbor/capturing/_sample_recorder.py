@@ -68,29 +68,23 @@ class SampleRecorder:
         if self._observed.is_left_out(name):
             return
         stream, layer = self._place(name, call)
-        groups, n_heads, n_queries, n_keys = call.shape
-        shape = (n_heads, groups * n_queries, groups * n_keys)
         arrays: dict[str, FloatArray] = {
-            content: np.zeros(shape, dtype=np.float32)
-            if groups > 1
-            else np.empty(shape, dtype=np.float32)
-            for content in self._contents
-        }  # fmt: skip
+            content: np.empty(call.layer_shape, dtype=np.float32) for content in self._contents
+        }
         for where in call.head_chunks():
             logits = None
             if "logits" in arrays or weights is None:
                 logits = call.logits(where)
             if "logits" in arrays and logits is not None:
-                _fill(arrays["logits"][where], logits)
+                _fill(arrays["logits"], where, call.n_heads, logits)
             if "probabilities" in arrays:
                 chunk = weights[:, where] if weights is not None else None
                 if chunk is None and logits is not None:
                     chunk = call.probabilities(logits, where)
                 if chunk is not None:
-                    _fill(arrays["probabilities"][where], chunk)
-        mask = np.zeros(shape[1:], dtype=bool)
-        _fill(mask[None], call.valid()[:, None])
-        mask &= self._token_mask(stream, mask)
+                    _fill(arrays["probabilities"], where, call.n_heads, chunk)
+        mask: BoolArray = call.valid().any(dim=0).cpu().numpy()
+        mask = mask & self._token_mask(stream, mask)
         if "probabilities" in arrays:
             # The model computes weights for padded queries, too; they mean nothing.
             arrays["probabilities"][:, ~mask.any(axis=1)] = 0.0
@@ -116,18 +110,16 @@ class SampleRecorder:
     def _place(self, name: str, call: AttentionCall) -> tuple[str, int]:
         place = self._observed.place(name, self._calls[name])
         self._calls[name] += 1
-        groups, n_heads, n_queries, n_keys = call.shape
-        shape = (n_heads, groups * n_queries, groups * n_keys)
         if place is None:
             raise CaptureError(
                 "every sample must run through the same attention layers as the first; "
                 f"layer {name} runs once more than there. Capture samples of one kind at a time."
             )
         planned = self._streams[place[0]].layer_shape
-        if shape != planned:
+        if call.layer_shape != planned:
             raise CaptureError(
                 "every sample must have as many tokens as the first; layer "
-                f"{name} has heads, queries and keys {shape}, there {planned}. Pad the samples to one length "
+                f"{name} has heads, queries and keys {call.layer_shape}, there {planned}. Pad the samples to one length "
                 "and pass their attention_mask, or capture each length into a run of its own."
             )
         return place
@@ -150,11 +142,8 @@ class SampleRecorder:
         return everything
 
 
-def _fill(target: FloatArray | BoolArray, blocks: torch.Tensor) -> None:
-    """Write blocks (group, head, query, key) along the diagonal of (head, query, key)."""
-    n_queries, n_keys = blocks.shape[2:]
-    for group, block in enumerate(blocks):
-        rows = slice(group * n_queries, (group + 1) * n_queries)
-        columns = slice(group * n_keys, (group + 1) * n_keys)
-        whole = block if block.dtype == torch.bool else block.float()
-        target[:, rows, columns] = whole.cpu().numpy()
+def _fill(target: FloatArray, where: slice, n_heads: int, chunk: torch.Tensor) -> None:
+    """Write some heads of every group, (group, head, query, key), into (head of a group, query, key)."""
+    for group, block in enumerate(chunk):
+        begin = group * n_heads
+        target[begin + where.start : begin + where.stop] = block.float().cpu().numpy()

@@ -10,7 +10,9 @@ from torch.overrides import TorchFunctionMode
 
 __all__ = ["SeenFunctions"]
 
-_SOFTMAX = frozenset({torch.softmax, torch.Tensor.softmax, torch.special.softmax, torch.nn.functional.softmax})
+_SOFTMAX = frozenset(
+    {torch.softmax, torch.Tensor.softmax, torch.special.softmax, torch.nn.functional.softmax}
+)
 
 OnFunction = Callable[[tuple[Any, ...], dict[str, Any], Any], None]
 

@@ -83,7 +83,8 @@ def softmax_call(
     -------
     SoftmaxCall or None
         None if the axes are not those of attention as it is commonly computed: (head, query, key), (group,
-        head, query, key), or (group, key-value head, heads that share it, query, key).
+        head, query, key), or with a second axis beside the heads, which is that of the heads that share
+        a key-value head, or of blocks of the sequence; every block has heads of its own then.
     """
     n_heads = head_count(module)
     shared_by = 1
@@ -93,8 +94,11 @@ def softmax_call(
         heads = shape[0] // groups
     elif weights.dim() == 4:
         groups, heads = shape[:2]
-    elif weights.dim() == 5 and n_heads == shape[1] * shape[2]:
-        groups, heads, shared_by = shape[0], n_heads, shape[2]
+    elif weights.dim() == 5:
+        # Beside the heads stand those that share keys, or blocks of the sequence with heads of their own.
+        groups, heads = shape[0], shape[1] * shape[2]
+        shared_by = shape[2] if heads == n_heads else 1
+        n_heads = heads if n_heads in shape[1:3] else n_heads
     else:
         return None
     if groups * heads * shape[-2] * shape[-1] != weights.numel() or (n_heads and n_heads != heads):

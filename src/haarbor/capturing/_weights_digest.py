@@ -14,7 +14,7 @@ from haarbor.capturing._first_line import first_line
 from haarbor.engines import ordered_results, usable_cores
 from haarbor.errors import CaptureError
 
-__all__ = ["weights_digest"]
+__all__ = ["require_values", "weights_digest"]
 
 # Bytes that are moved from a device and hashed at a time.
 _PIECE_BYTES = 32 << 20
@@ -75,6 +75,40 @@ def weights_digest(model: torch.nn.Module) -> str:
     return "sha256:" + hashlib.sha256(json.dumps(lines).encode()).hexdigest()
 
 
+def require_values(model: torch.nn.Module) -> None:
+    """Refuse a model that cannot run, because a weight has a shape and no values.
+
+    Weights that accelerate fetches when their layer runs have values.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+
+    Raises
+    ------
+    CaptureError
+        If there is such a weight; the message names it.
+    """
+    for prefix, module in model.named_modules():
+        if _held_elsewhere(module) is not None:
+            continue
+        for name, value in (*module._parameters.items(), *module._buffers.items()):
+            if value is not None and not is_lazy(value) and value.is_meta:
+                raise _without_values(model, _plain_name(f"{prefix}.{name}" if prefix else name), value)
+
+
+def _plain_name(name: str) -> str:
+    """Name of a weight as it was before a layer was compiled."""
+    return name.replace("_orig_mod.", "")
+
+
+def _without_values(model: torch.nn.Module, name: str, value: torch.Tensor) -> CaptureError:
+    found, advice = "is on the meta device", "Load the model whole, with device_map=None"
+    if is_lazy(value):
+        found, advice = "is not initialised", "Load its checkpoint before capturing it"
+    return CaptureError(f"the weights of {type(model).__name__} must have values; {name} {found}. {advice}.")
+
+
 def _entries(model: torch.nn.Module) -> Iterator[tuple[str, Any]]:
     offloaded = {
         f"{prefix}.{name}" if prefix else name: (module, name)
@@ -86,7 +120,7 @@ def _entries(model: torch.nn.Module) -> Iterator[tuple[str, Any]]:
         if isinstance(value, torch.Tensor) and not is_lazy(value) and value.is_meta and name in offloaded:
             module, own_name = offloaded[name]
             value = _held_elsewhere(module)[own_name]
-        yield from _parts(model, name, value)
+        yield from _parts(model, _plain_name(name), value)
 
 
 def _held_elsewhere(module: torch.nn.Module) -> Any:
@@ -102,11 +136,7 @@ def _parts(model: torch.nn.Module, name: str, value: Any) -> Iterator[tuple[str,
     """Tensors and plain values that an entry of a checkpoint consists of."""
     if isinstance(value, torch.Tensor):
         if is_lazy(value) or value.is_meta:
-            where = "is not initialised" if is_lazy(value) else "is on the meta device"
-            raise CaptureError(
-                f"the weights of {type(model).__name__} must have values; {name} {where}. Load its "
-                "checkpoint before capturing it."
-            )
+            raise _without_values(model, name, value)
         if value.is_quantized:
             yield from _quantised_parts(name, value)
         else:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from haarbor.array_types import AnyArray, IntArray
-from haarbor.capturing import first_line, is_huggingface, model_forward, require_dense
+from haarbor.capturing import compiled_part, first_line, is_huggingface, model_forward, require_dense
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import DataError, HaarborError, PruningError, SettingError
 from haarbor.printable import printable
@@ -157,11 +157,18 @@ def _tensor(name: str, value: Any) -> torch.Tensor:
 
 
 def require_network(model: Any) -> None:
-    """Raise unless `model` is a network of torch."""
+    """Raise unless `model` is a network of torch, as it was written."""
     if not isinstance(model, torch.nn.Module):
         raise SettingError(
             f"the model must be a torch.nn.Module; found {printable(repr(model))[:80]}. Load it first, as "
             "with haarbor.capturing.load_model(name).model."
+        )
+    part = compiled_part(model)
+    if part is not None:
+        raise SettingError(
+            "heads are removed from a model without torch.compile, because compiled code does not see that "
+            f"they are gone; {part or 'the model'} is compiled. Pass the model as it was before: the "
+            "_orig_mod of what torch.compile gave, or one that is loaded anew."
         )
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
-import torch
 
 from haarbor.array_types import BoolArray, ByteArray, frozen
 from haarbor.errors import CaptureError, SettingError
@@ -27,8 +26,9 @@ def _nothing() -> BoolArray:
 class Sample:
     """One input of a model: a batch of one, and what is known of its tokens."""
 
-    inputs: Mapping[str, torch.Tensor]
-    """Arguments of the model's forward; each has a batch axis of one in front."""
+    inputs: Mapping[str, Any]
+    """Arguments of the model's forward. Tensors that have a batch axis have one row along it; everything,
+    such as ``"use_cache": False``, gets to the model as it is, tensors on the device of the weights."""
     labels: tuple[str, ...]
     """Text of each token, or place of each patch: "CLS", "3,7" (row, column)."""
     key_labels: tuple[str, ...] = ()
