@@ -267,8 +267,8 @@ def _without_attention(model: torch.nn.Module) -> str:
     arrays = "haarbor.import_arrays(weights, location, axes=('head', 'query', 'key'))"
     if layer is not None:
         return (
-            f"the attention of {who} cannot be recorded: layer {layer} calls no softmax over keys, nor SDPA or "
-            f"nn.MultiheadAttention. Give weights that you computed to {arrays}."
+            f"the attention of {who} cannot be recorded: layer {layer} calls no softmax over keys, nor SDPA "
+            f"or nn.MultiheadAttention. Give weights that you computed to {arrays}."
         )
     if has_huggingface(model):
         return (
@@ -276,11 +276,11 @@ def _without_attention(model: torch.nn.Module) -> str:
             "Mamba does: choose a transformer, or a model with attention in some of its layers."
         )
     return (
-        f"a model must have attention to be captured; no part of {who} calls nn.MultiheadAttention, SDPA, or a "
-        "softmax in a module whose class is called attention. Where it multiplies queries by keys, as with "
-        "torch.einsum, write two lines instead: q, k, v = (x.transpose(1, 2) for x in (q, k, v)), if they are "
-        "(batch, token, head, width), and mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, "
-        f"attn_mask=mask). Or give weights that you computed to {arrays}."
+        f"a model must have attention to be captured; no part of {who} calls nn.MultiheadAttention, SDPA, "
+        "or a softmax in a module whose class is called attention. Where it multiplies queries by keys, as "
+        "with torch.einsum, write two lines instead: q, k, v = (x.transpose(1, 2) for x in (q, k, v)), if "
+        "they are (batch, token, head, width), and mixed = torch.nn.functional.scaled_dot_product_attention("
+        f"q, k, v, attn_mask=mask). Or give weights that you computed to {arrays}."
     )
 
 

@@ -216,9 +216,10 @@ class _Recording:
         weights: torch.Tensor | None,
     ) -> AttentionCall | None:
         call: AttentionCall = interface_call(module, given, self._mode)
-        if name not in self._from_softmax:
-            if not self._checked or (weights is not None and gives_weights(call, weights)):
-                return call
+        if name not in self._from_softmax and (
+            not self._checked or (weights is not None and gives_weights(call, weights))
+        ):
+            return call
         seen = _single_softmax(module, inside, call)
         if seen is not None and (not self._checked or (weights is not None and gives_weights(seen, weights))):
             return seen

@@ -115,12 +115,11 @@ class SampleRecorder:
                 "every sample must run through the same attention layers as the first; "
                 f"layer {name} runs once more than there. Capture samples of one kind at a time."
             )
-        planned = self._streams[place[0]].layer_shape
-        if call.layer_shape != planned:
+        n_heads, planned = call.layer_shape[0], self._streams[place[0]].n_heads
+        if n_heads != planned:
             raise CaptureError(
-                "every sample must have as many tokens as the first; layer "
-                f"{name} has heads, queries and keys {call.layer_shape}, there {planned}. Pad the samples to one length "
-                "and pass their attention_mask, or capture each length into a run of its own."
+                f"every sample must have as many heads as the first; layer {name} has {n_heads}, there "
+                f"{planned}. Capture samples with equally many groups of tokens at a time."
             )
         return place
 
