@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from haarbor.capturing import (
-    capture,
-    recorded_calls,
-)
+from haarbor.capturing import capture, recorded_calls  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
 from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE, SMALL_MODELS  # noqa: E402
 

@@ -43,10 +43,11 @@ def test_a_model_without_weights_gets_its_inputs_as_float32():
     assert model_forward(nn.Identity(), {"": torch.ones(2, dtype=torch.float64)}).dtype == torch.float32
 
 
-def test_a_language_model_runs_without_its_cache():
+def test_whether_there_is_a_cache_is_left_to_the_model():
     model = gpt2()
-    assert model.config.use_cache
     with torch.no_grad():
+        assert model_forward(model, {"input_ids": IDS}).past_key_values is not None
+        model.config.use_cache = False
         assert model_forward(model, {"input_ids": IDS}).past_key_values is None
 
 

@@ -4,10 +4,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
-from haarbor.capturing import (
-    capture,
-    recorded_calls,
-)
+from haarbor.capturing import capture, recorded_calls  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
 from tests.capturing.builders import Scorer  # noqa: E402
 

@@ -12,10 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import haarbor as hb  # noqa: E402
-from haarbor.capturing import (
-    load_model,
-    recorded_calls,
-)
+from haarbor.capturing import load_model, recorded_calls  # noqa: E402
 from haarbor.capturing.inputs import text_samples  # noqa: E402
 
 pytestmark = [

@@ -43,7 +43,8 @@ def is_cross_attention(name: str, module: torch.nn.Module, model: torch.nn.Modul
         return True
     above, _, last = name.lower().rpartition(".")
     # The outer parts name towers; only the layer's own parts tell what it attends to.
-    own = ".".join([part for part in above.split(".") if not part.isdigit()][-1:] + [last])
+    around = [part for part in above.split(".") if not part.isdigit()]
+    own = ".".join([*around[-1:], last])
     if _CROSS.search(own):
         return True
     # The second attention of nn.TransformerDecoderLayer, beside its self_attn.
@@ -91,10 +92,9 @@ def stream_names(calls: Sequence[LayerCall]) -> list[str]:
     names = []
     for call, tower, kind in zip(calls, towers, kinds, strict=True):
         part = tower_names[tower]
+        base = part or "self"
         if call.is_cross:
             base = "cross" if len(crossing) == 1 else f"{part}.cross"
-        else:
-            base = part or "self"
         names.append(f"{base}.{kind}" if kind else base)
     return _by_shape(calls, [_plain(name) for name in names])
 

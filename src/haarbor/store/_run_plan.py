@@ -80,7 +80,7 @@ class StreamPlan:
             return tuple(int(group) for group in rows)
         raise ShapeError(
             f"head_groups of stream {self.name!r} must hold a key-value head for each of "
-            f"{self.n_heads} heads, counted from 0, for all {self.n_layers} layers alike or for each of them; "
+            f"{self.n_heads} heads, counted from 0, for all {self.n_layers} layers alike or for each; "
             f"found {found_text(given)}. Pass one number for each head, or None."
         )
 
