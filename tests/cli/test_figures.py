@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib")
 
 import haarbor as hb
 from haarbor.cli import main
-from tests.analysis.paper_runs import paper_run
+from tests.paper.runs import paper_run
 
 
 @pytest.fixture(scope="module")

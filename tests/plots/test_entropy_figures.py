@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from figure_contents import artist, drawn_texts
 
 import haarbor as hb
 from haarbor.plots import coefficients_figure, entropy_figure, entropy_map_figure, stability_figure
+from tests.plots.figure_contents import artist, drawn_texts
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import matplotlib
 import pytest
-from figure_contents import drawn_texts
 
 import haarbor as hb
 import haarbor.plots
 from haarbor.plots import organized_matrix_figure, save_figure, tree_figure
 from haarbor.plots.style._figure_text import plain_text
+from tests.plots.figure_contents import drawn_texts
 
 TREE = hb.PartitionTree([[0, 0, 0], [0, 0, 1], [0, 1, 2]])
 HOSTILE = ["$x_", "$", r"\$", "$$", r"\frac{", "\n", "\t", " ", "", "\x00", "\ud800", "漢字", "🙂", "é",

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from figure_contents import drawn_texts
 from matplotlib.colors import LogNorm
 
 import haarbor as hb
 from haarbor.plots import organized_matrix_figure
+from tests.plots.figure_contents import drawn_texts
 
 
 def shown(figure, panel):

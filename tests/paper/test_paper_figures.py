@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from figure_contents import artist, drawn_texts
 from matplotlib.figure import Figure
-from tests.analysis.paper_runs import KINDS, paper_run
 
 import haarbor as hb
 from haarbor.paper import paper_results, write_paper_figures
@@ -19,6 +17,8 @@ from haarbor.paper._heads_figure import paper_heads_figure
 from haarbor.paper._network_figure import paper_network_figure
 from haarbor.paper._paper_results import loaded_results
 from haarbor.paper._structure_figure import paper_structure_figure
+from tests.paper.runs import KINDS, paper_run
+from tests.plots.figure_contents import artist, drawn_texts
 
 FIGURES = (
     paper_heads_figure,

@@ -8,7 +8,7 @@ from haarbor.paper import paper_results
 from haarbor.paper._paper_results import loaded_results
 from haarbor.store import open_run, save_results_file
 from haarbor.store._result_values import stored_value
-from tests.analysis.paper_runs import KINDS, networks, paper_run, stored
+from tests.paper.runs import KINDS, networks, paper_run, stored
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 import haarbor as hb
 from haarbor.analysis import CoherenceControls, ResultTable
 from haarbor.paper import paper_results, paper_tables
-from tests.analysis.paper_runs import paper_run
+from tests.paper.runs import paper_run
 
 # Ten heads in two layers of five; a tenth is one head.
 SCORES = np.array(
