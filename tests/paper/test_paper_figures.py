@@ -10,15 +10,16 @@ import pytest
 from matplotlib.figure import Figure
 
 import haarbor as hb
-from haarbor.paper import paper_results, write_paper_figures
+from haarbor.paper import write_paper_figures
 from haarbor.paper._entropies_figure import paper_entropies_figure
 from haarbor.paper._expansion_figure import paper_expansion_figure
 from haarbor.paper._heads_figure import paper_heads_figure
 from haarbor.paper._network_figure import paper_network_figure
 from haarbor.paper._paper_results import loaded_results
 from haarbor.paper._structure_figure import paper_structure_figure
-from tests.paper.runs import KINDS, paper_run
-from tests.plots.figure_contents import artist, drawn_texts
+from tests.paper.layout import assert_nothing_is_cut_off
+from tests.paper.runs import KINDS
+from tests.plots.figure_contents import drawn_texts
 
 FIGURES = (
     paper_heads_figure,
@@ -29,177 +30,34 @@ FIGURES = (
 )
 
 
-@pytest.fixture(scope="module")
-def gathered(tmp_path_factory):
-    made = {}
-
-    def of(kind):
-        if kind not in made:
-            run = paper_run(kind, tmp_path_factory.mktemp("run") / "run.zarr")
-            made[kind] = paper_results(run, control_seeds=2)
-        return made[kind]
-
-    return of
-
-
-def assert_nothing_is_cut_off(figure):
-    """Everything drawn lies within the figure, and no two titles or axis labels on each other."""
-    figure.draw_without_rendering()
-    drawn = figure.get_tightbbox()
-    assert min(drawn.x0, drawn.y0) >= 0, drawn
-    assert drawn.x1 <= figure.get_figwidth(), drawn
-    assert drawn.y1 <= figure.get_figheight(), drawn
-    named = [
-        label
-        for panel in figure.axes
-        for label in (
-            panel.xaxis.label,
-            panel.yaxis.label,
-            panel.title,
-            panel._left_title,
-            panel._right_title,
-        )
-        if label.get_text() and not hasattr(panel, "zaxis")
-    ] + list(figure.texts)
-    boxes = [(label.get_text(), label.get_window_extent()) for label in named]
-    for i, (one, box) in enumerate(boxes):
-        for other, another in boxes[:i]:
-            assert not box.overlaps(another), f"{one!r} lies on {other!r}"
-
-
 @pytest.mark.parametrize("draw", FIGURES, ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_run_is_drawn_and_nothing_cut_off(kind, draw, gathered):
-    figure = draw([gathered(kind)])
+def test_every_kind_of_run_is_drawn_and_nothing_cut_off(kind, draw, results_of):
+    figure = draw([results_of(kind)])
     assert_nothing_is_cut_off(figure)
-    assert any(gathered(kind).name in text for text in drawn_texts(figure))
+    assert any(results_of(kind).name in text for text in drawn_texts(figure))
 
 
 @pytest.mark.parametrize("draw", FIGURES, ids=lambda draw: draw.__name__)
-def test_networks_of_different_size_share_a_picture(draw, gathered):
-    figure = draw([gathered("open"), gathered("causal"), gathered("one head")])
+def test_networks_of_different_size_share_a_picture(draw, results_of):
+    figure = draw([results_of("open"), results_of("causal"), results_of("one head")])
     assert_nothing_is_cut_off(figure)
     texts = drawn_texts(figure)
     for kind in ("open", "causal", "one head"):
         assert any(text.startswith(f"{kind} (probabilities") for text in texts)
 
 
-def heads_in(figure):
-    return [artist(panel, "head").get_array() for panel in figure.axes if panel.get_title(loc="left")
-            or panel.get_xlabel() == "key"]  # fmt: skip
-
-
-def test_heads_are_shown_in_both_orders(gathered):
-    found = gathered("rectangular")
-    shown = heads_in(paper_heads_figure([found]))
-    assert len(shown) == 2 * len(found.shown_heads)
-    order = np.ix_(found.orders["query"], found.orders["key"])
-    for place in range(len(found.shown_heads)):
-        np.testing.assert_array_equal(shown[2 * place].filled(0), found.matrices[place])
-        np.testing.assert_array_equal(shown[2 * place + 1].filled(0), found.matrices[place][order])
-
-
-def test_masked_entries_are_grey_and_said_to_be(gathered):
-    found = gathered("causal")
-    figure = paper_heads_figure([found])
-    np.testing.assert_array_equal(heads_in(figure)[0].mask, ~found.mask)
-    assert "masked" in drawn_texts(figure)
-    assert "masked" not in drawn_texts(paper_heads_figure([gathered("open")]))
-
-
-def test_probabilities_have_logarithmic_colours_and_logits_linear_ones(gathered):
-    names = []
-    for kind in ("causal", "logits"):
-        figure = paper_heads_figure([gathered(kind)])
-        names.append(type(artist(figure.axes[0], "head").norm).__name__)
-    assert names == ["LogNorm", "Normalize"]
-
-
-def test_many_chosen_heads_take_more_rows(gathered):
-    found = gathered("open")
-    many = replace(found, shown_heads=tuple(range(6)), matrices=np.repeat(found.matrices[:1], 6, axis=0))
-    figure = paper_heads_figure([many])
-    assert_nothing_is_cut_off(figure)
-    assert len(heads_in(figure)) == 12
-    assert figure.get_figheight() > 1.4 * paper_heads_figure([found]).get_figheight()
-
-
-def test_a_head_of_a_single_value_is_drawn(gathered):
-    found = gathered("open")
-    flat = replace(found, matrices=np.full_like(found.matrices, 0.25))
-    assert_nothing_is_cut_off(paper_heads_figure([flat]))
-    empty = replace(found, matrices=np.zeros_like(found.matrices))
-    assert_nothing_is_cut_off(paper_heads_figure([empty]))
-
-
-def test_structure_shows_map_affinity_and_tree(gathered):
-    found = gathered("open")
-    figure = paper_structure_figure([found])
-    points = np.column_stack(artist(figure.axes[0], "items")._offsets3d)
-    np.testing.assert_array_equal(points, found.head_map.coordinates)
-    order = found.orders["head"]
-    np.testing.assert_array_equal(
-        figure.axes[1].images[0].get_array(), found.head_affinity[np.ix_(order, order)]
-    )
-    texts = drawn_texts(figure)
-    assert {"(a) diffusion map of the heads", "(b) affinity of the heads", "(c) tree of the heads"} <= {
-        *texts
-    }
-    assert "a single head has no map" in drawn_texts(paper_structure_figure([gathered("one head")]))
-
-
-def test_expansion_shows_the_highest_and_the_lowest_head(gathered):
-    found = gathered("causal")
-    figure = paper_expansion_figure([found])
-    raw = found.head_entropies[0].raw
-    highest, lowest = (found.head_names[head] for head in (np.argmax(raw), np.argmin(raw)))
-    texts = drawn_texts(figure)
-    assert f"(a) head {highest}, highest entropy" in texts
-    assert f"(b) head {lowest}, lowest entropy" in texts
-    assert "(a) head 0.0, the only one" in drawn_texts(paper_expansion_figure([gathered("one head")]))
-    for place in range(2):
-        stems = artist(figure.axes[place], "stems").get_segments()
-        ends = [segment[-1, 1] for segment in stems]
-        np.testing.assert_allclose(ends, found.head_coefficients[place][1:], rtol=1e-6)
-
-
-def test_entropies_of_three_batches_with_their_tenths(gathered):
-    found = gathered("open")
-    figure = paper_entropies_figure([found])
-    assert len(figure.axes) == 3
-    for batch, panel in enumerate(figure.axes):
-        dots = artist(panel, "heads")
-        np.testing.assert_array_equal(dots.get_offsets()[:, 1], found.head_entropies[batch].raw)
-        colours = dots.get_facecolors()
-        top = np.argsort(-found.head_entropies[batch].raw)[:2]
-        assert {tuple(colours[head]) for head in top} == {tuple(colours[top[0]])}
-        same = (colours == colours[top[0]]).all(axis=1)
-        assert sorted(np.flatnonzero(same)) == sorted(top)
-    assert len(paper_entropies_figure([gathered("one batch")]).axes) == 1
-
-
-def test_network_coefficients_of_five_batches(gathered):
-    found = gathered("open")
-    figure = paper_network_figure([found])
-    assert len(figure.axes) == 5
-    for values, panel in zip(found.network_coefficients, figure.axes, strict=True):
-        ends = [segment[-1, 1] for segment in artist(panel, "stems").get_segments()]
-        np.testing.assert_allclose(ends, values[1:], rtol=1e-6)
-    constant = found.network_entropies[0].constant
-    assert any(f"constant {constant:.4g}" in text for text in drawn_texts(figure))
-
-
 @pytest.mark.parametrize("draw", FIGURES, ids=lambda draw: draw.__name__)
-def test_names_of_any_letters_and_length_are_drawn(draw, gathered):
-    assert_nothing_is_cut_off(draw([gathered("causal").named("$x_{漢}$ " * 40)]))
+def test_names_of_any_letters_and_length_are_drawn(draw, results_of):
+    assert_nothing_is_cut_off(draw([results_of("causal").named("$x_{漢}$ " * 40)]))
 
 
 @pytest.fixture(scope="module")
-def written(gathered, tmp_path_factory):
+def written(results_of, tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures") / "new" / "folder"
     told = []
     files = write_paper_figures(
-        [gathered("open"), gathered("causal")], folder, on_progress=lambda *step: told.append(step)
+        [results_of("open"), results_of("causal")], folder, on_progress=lambda *step: told.append(step)
     )
     return folder, files, told
 
@@ -230,11 +88,11 @@ def test_the_page_shows_what_was_written_and_says_what_is_missing(written):
         assert (folder / f"{name}.md").read_text().strip() in page
 
 
-def test_networks_of_one_name_are_numbered(gathered, tmp_path, monkeypatch):
+def test_networks_of_one_name_are_numbered(results_of, tmp_path, monkeypatch):
     module = importlib.import_module("haarbor.paper._paper_figures")
     shown = []
     monkeypatch.setattr(module, "_drawings", lambda results: shown.extend(results) or iter(()))
-    write_paper_figures([gathered("causal"), gathered("causal")], tmp_path)
+    write_paper_figures([results_of("causal"), results_of("causal")], tmp_path)
     assert [found.name for found in shown] == ["causal (1)", "causal (2)"]
     assert "- causal (2) (causal): 2 layers" in (tmp_path / "figures.md").read_text()
     assert [found.name for found in loaded_results(tmp_path / "results.npz")] == ["causal", "causal"]
@@ -249,7 +107,7 @@ def test_drawn_again_from_its_file_everything_is_the_same_to_the_byte(written, t
     assert different == []
 
 
-def test_softmax_of_a_run_with_logits_is_figure_2(gathered, tmp_path, monkeypatch):
+def test_softmax_of_a_run_with_logits_is_figure_2(results_of, tmp_path, monkeypatch):
     asked = []
 
     def recorded(logits, row_tree, column_tree, *, mask, title):
@@ -258,7 +116,7 @@ def test_softmax_of_a_run_with_logits_is_figure_2(gathered, tmp_path, monkeypatc
 
     module = importlib.import_module("haarbor.paper._paper_figures")
     monkeypatch.setattr(module, "paraproduct_figure", recorded)
-    found = gathered("causal")
+    found = results_of("causal")
     names = {path.name for path in write_paper_figures([found], tmp_path)}
     assert "figure2.png" in names
     assert "## Figure 2\n" in (tmp_path / "figures.md").read_text()
@@ -275,10 +133,10 @@ def test_results_of_a_small_run_are_small(written):
     assert (folder / "results.npz").stat().st_size < 100_000
 
 
-def test_a_folder_that_cannot_be_made_is_refused(gathered, tmp_path):
+def test_a_folder_that_cannot_be_made_is_refused(results_of, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(hb.SettingError, match="the folder for the figures must be one that can be made"):
-        write_paper_figures([gathered("open")], tmp_path / "file" / "folder")
+        write_paper_figures([results_of("open")], tmp_path / "file" / "folder")
     with pytest.raises(hb.SettingError, match="at least one network"):
         write_paper_figures([], tmp_path)
 
@@ -291,21 +149,21 @@ def undrawn(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["table1.csv", "table2.md", "figures.md", "results.npz"])
-def test_no_file_is_written_over_a_pipe_and_links_are_followed(name, gathered, undrawn, tmp_path):
+def test_no_file_is_written_over_a_pipe_and_links_are_followed(name, results_of, undrawn, tmp_path):
     (tmp_path / name).symlink_to("elsewhere")
-    write_paper_figures([gathered("open")], tmp_path)
+    write_paper_figures([results_of("open")], tmp_path)
     assert (tmp_path / name).is_symlink()
     assert (tmp_path / "elsewhere").stat().st_size > 50
     (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)
     with pytest.raises(hb.StoreError, match=r"must be written to a file; .* is a device, a pipe or a socket"):
-        write_paper_figures([gathered("open")], tmp_path)
+        write_paper_figures([results_of("open")], tmp_path)
     assert not list(tmp_path.glob("*partial*"))
 
 
 @pytest.mark.parametrize("name", ["half \ud800", "\x1b[2J\r", "\u202eback"])
-def test_names_that_no_file_can_hold_are_written_out(name, gathered, undrawn, tmp_path):
-    write_paper_figures([replace(gathered("causal"), model=name).named(name)], tmp_path)
+def test_names_that_no_file_can_hold_are_written_out(name, results_of, undrawn, tmp_path):
+    write_paper_figures([replace(results_of("causal"), model=name).named(name)], tmp_path)
     shown = name.encode("unicode_escape").decode("ascii")
     assert shown in (tmp_path / "table2.csv").read_text(encoding="utf-8")
     for path in (*tmp_path.glob("*.csv"), *tmp_path.glob("*.md")):

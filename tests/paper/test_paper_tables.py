@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.analysis import CoherenceControls, ResultTable
-from haarbor.paper import paper_results, paper_tables
-from tests.paper.runs import paper_run
+from haarbor.analysis import CoherenceControls
+from haarbor.paper import paper_tables
 
 # Ten heads in two layers of five; a tenth is one head.
 SCORES = np.array(
@@ -28,12 +27,6 @@ def rows_of(table):
     return list(csv.DictReader(io.StringIO(table.csv_text())))
 
 
-@pytest.fixture(scope="module")
-def one_run(tmp_path_factory):
-    run = paper_run("open", tmp_path_factory.mktemp("run") / "run.zarr")
-    return paper_results(run, control_seeds=2)
-
-
 def with_scores(found, scores, name):
     """`found` with other entropies: `scores`, one row a batch, 12 heads."""
     scores = np.pad(scores, ((0, 0), (0, found.n_heads - scores.shape[1])), constant_values=4.5)
@@ -46,6 +39,11 @@ def with_scores(found, scores, name):
         found, head_entropies=entropies, network_entropies=networks, batches=tuple(range(len(scores))),
         name=name,
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def one_run(results_of):
+    return results_of("open")
 
 
 @pytest.fixture
@@ -148,24 +146,3 @@ def test_networks_of_one_name_are_told_apart(four_batches):
 def test_tables_need_a_network():
     with pytest.raises(hb.SettingError, match="at least one network"):
         paper_tables([])
-
-
-def test_names_cannot_break_a_table():
-    table = ResultTable(name="t", title="T", columns=("a|b\n<i>",), rows=(("x|y",),), caption="*c*")
-    lines = table.markdown_text().splitlines()
-    assert lines[2] == r"| a\|b &lt;i&gt; |"
-    assert lines[4] == r"| x\|y |"
-    assert rows_of(table) == [{"a|b\n<i>": "x|y"}]
-
-
-def test_numbers_keep_four_figures_for_the_eye_and_ten_for_programs():
-    numbers = (1 / 3, 12345.678, 3.2, float("nan"), None, 7)
-    table = ResultTable(name="t", title="T", columns=("n",), rows=tuple((n,) for n in numbers), caption="")
-    cells = [line.strip("| ") for line in table.markdown_text().splitlines()[4:10]]
-    assert cells == ["0.3333", "12346", "3.200", "", "", "7"]
-    assert table.csv_text().splitlines()[1:4] == ["0.3333333333", "12345.678", "3.2"]
-
-
-def test_a_row_of_another_length_is_refused():
-    with pytest.raises(hb.ShapeError, match="every row must have 2 cells; row 0 has 1"):
-        ResultTable(name="t", title="T", columns=("a", "b"), rows=((1,),), caption="")
