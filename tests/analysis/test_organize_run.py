@@ -73,9 +73,9 @@ def test_a_run_without_a_complete_batch_is_refused(tmp_path):
         organize_run(stored(tmp_path / "run", n_batches=0))
 
 
-def test_an_unknown_stream_is_refused(tmp_path):
+def test_an_unknown_stream_is_refused(unorganised):
     with pytest.raises(SettingError, match="stream must be one of"):
-        organize_run(stored(tmp_path / "run"), stream="cross")
+        organize_run(unorganised, stream="cross")
 
 
 def test_the_same_question_in_other_words_is_the_same(tmp_path):
@@ -98,6 +98,12 @@ def test_results_are_not_read_back(tmp_path, monkeypatch):
     assert found.consensus.n_batches == 2
 
 
+@pytest.fixture(scope="module")
+def unorganised(tmp_path_factory):
+    """A run that the tests only read."""
+    return stored(tmp_path_factory.mktemp("run") / "run", n_batches=1)
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -111,8 +117,8 @@ def test_results_are_not_read_back(tmp_path, monkeypatch):
         ({"on_progress": 3}, "on_progress must be a function; found 3"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_before_any_work(asked, message, tmp_path):
-    run = stored(tmp_path / "run", n_batches=1)
+def test_what_cannot_be_asked_is_refused_before_any_work(asked, message, unorganised):
+    run = unorganised
     with pytest.raises(SettingError, match=message) as caught:
         organize_run(run, **asked)
     assert "\n" not in str(caught.value)

@@ -113,6 +113,12 @@ def test_progress_names_the_work(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def unorganised(tmp_path_factory):
+    """A run that the tests only read."""
+    return paper_run("logits", tmp_path_factory.mktemp("run") / "run.zarr")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -142,8 +148,8 @@ def test_progress_names_the_work(tmp_path):
         ({"on_progress": 3}, "on_progress must be a function"),
     ],
 )
-def test_what_is_not_there_is_refused_before_any_work(options, message, tmp_path):
-    run = paper_run("logits", tmp_path / "run.zarr")
+def test_what_is_not_there_is_refused_before_any_work(options, message, unorganised):
+    run = unorganised
     with pytest.raises(hb.SettingError, match=message):
         paper_results(run, **options)
     assert run.results() == ()
