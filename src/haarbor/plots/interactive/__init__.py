@@ -1,4 +1,4 @@
-"""The pictures of the page as plotly figures, for notebooks.
+"""Figures of the HTML report as interactive plotly figures, for notebooks.
 
 >>> import haarbor as hb
 >>> from haarbor.plots.interactive import affinity_figure

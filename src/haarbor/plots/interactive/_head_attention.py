@@ -16,7 +16,7 @@ __all__ = ["attention_figure"]
 
 
 def attention_figure(run: Run, head: int | str, *, batch: int | None = None) -> Any:
-    """Matrix of a head twice: as the tokens come, and as the trees order them.
+    """Matrix of a head twice: in the order of the tokens, and in the order of the trees.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def diffusion_map_figure(
     Raises
     ------
     SettingError
-        If the dimensions are others.
+        If `dimensions` is neither 2 nor 3.
     DataError
         If there are too few heads.
     """

@@ -1,4 +1,4 @@
-"""A score of a head on every batch, among all heads."""
+"""Score of one head on every batch, compared with all heads."""
 
 from __future__ import annotations
 

@@ -1,44 +1,15 @@
-"""Affinity, diffusion map and Haar basis of the heads."""
-
 import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.plots import affinity_figure, diffusion_map_figure, haar_basis_figure
+from haarbor.plots import diffusion_map_figure
 from haarbor.plots.style._head_layers import checked_head_layers
 from tests.plots.figure_contents import artist, drawn_texts
-
-TREE = hb.PartitionTree([[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 2, 3]])
 
 
 def organised_heads(n_heads):
     X = hb.datasets.synthetic_attention(12, 1, n_heads)
     return hb.organize(X)
-
-
-def test_affinity_is_drawn_in_tree_order_with_its_layers(causal):
-    org = causal.organization
-    figure = affinity_figure(org, head_layers=causal.head_layers)
-    order = org.order("head")
-    panel = figure.axes[0]
-    np.testing.assert_array_equal(panel.images[0].get_array(), org.affinities["head"][np.ix_(order, order)])
-    (strip,) = panel.child_axes
-    np.testing.assert_array_equal(strip.images[0].get_array()[:, 0], causal.head_layers[order])
-    assert [t.get_text() for t in strip.get_yticklabels()] == [f"{h // 4}.{h % 4}" for h in order]
-
-
-def test_affinity_of_tokens_has_no_layers(rectangular):
-    figure = affinity_figure(rectangular.organization, "key")
-    assert figure.axes[0].images[0].get_array().shape == (24, 24)
-    assert not figure.axes[0].child_axes
-    with pytest.raises(hb.SettingError, match="head_layers belong to the axis 'head'; found axis 'key'"):
-        affinity_figure(rectangular.organization, "key", head_layers=np.zeros(24, int))
-    with pytest.raises(hb.SettingError, match="axis must be one of"):
-        affinity_figure(rectangular.organization, "layer")
-
-
-def test_affinity_of_one_head_is_a_figure(one_head):
-    assert affinity_figure(one_head.organization).axes[0].images[0].norm.vmax == 1.0
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
@@ -97,38 +68,3 @@ def test_a_single_head_has_no_diffusion_map(one_head):
 def test_wrong_options_of_a_map_are_refused(causal, options, message):
     with pytest.raises(hb.SettingError, match=message):
         diffusion_map_figure(causal.organization, **options)
-
-
-def test_basis_of_a_hand_made_tree():
-    root = np.sqrt(3) / 2
-    figure = haar_basis_figure(TREE, scale="basis")
-    image = figure.axes[0].images[0].get_array()
-    np.testing.assert_allclose(image.filled(0)[:2], [[0.5] * 4, [root / 3] * 3 + [-root]])
-    assert image.mask.sum(axis=1).tolist() == [0, 0, 1, 2]
-
-
-def test_basis_columns_follow_the_order_and_rows_reach_one(causal):
-    org = causal.organization
-    tree, order = org.trees["head"], org.order("head")
-    figure = haar_basis_figure(tree, order=order, head_layers=causal.head_layers)
-    image = figure.axes[0].images[0]
-    drawn = image.get_array().filled(0)
-    basis = hb.haar_basis(tree)[:, order]
-    np.testing.assert_allclose(drawn, basis / np.abs(basis).max(axis=1, keepdims=True))
-    assert image.norm.vmin == -image.norm.vmax
-    np.testing.assert_array_equal(
-        figure.axes[0].child_axes[0].images[0].get_array()[0], causal.head_layers[order]
-    )
-
-
-def test_positive_and_negative_values_near_zero_differ_in_colour():
-    image = haar_basis_figure(TREE).axes[0].images[0]
-    below, above = image.cmap(image.norm([-0.01, 0.01]))
-    assert below[2] > above[2] + 0.2  # blue against orange
-
-
-def test_wrong_options_of_a_basis_are_refused():
-    with pytest.raises(hb.SettingError, match="scale must be 'function' or 'basis'"):
-        haar_basis_figure(TREE, scale="rows")
-    with pytest.raises(hb.TreeError, match="keep every folder together"):
-        haar_basis_figure(TREE, order=[0, 3, 1, 2])
