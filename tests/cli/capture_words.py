@@ -3,7 +3,7 @@
 import typer
 from typer.testing import CliRunner
 
-from haarbor.cli._capture import capture
+from haarbor.cli._capture_command import capture
 from haarbor.errors import HaarborError
 
 

@@ -108,7 +108,7 @@ def test_a_terminal_without_columns_still_shows_something(command, run, monkeypa
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_numbers_that_json_has_no_word_for_are_null(command, run, monkeypatch, value):
     monkeypatch.setattr(
-        "haarbor.cli._organize._summary", lambda _run, _found: {"a": [value], "b": (1.5, value)}
+        "haarbor.cli._organize_command._summary", lambda _run, _found: {"a": [value], "b": (1.5, value)}
     )
     found = command("organize", run, "--json")
     assert json.loads(found.out, parse_constant=pytest.fail) == {"a": [None], "b": [1.5, None]}

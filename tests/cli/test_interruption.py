@@ -55,7 +55,7 @@ def wait_for(path, process):
 
 
 @pytest.mark.parametrize(
-    "moment", ["haarbor.cli._interruption", "numpy._core", "typer.main", "haarbor.cli._organize"]
+    "moment", ["haarbor.cli._interruption", "numpy._core", "typer.main", "haarbor.cli._organize_command"]
 )
 def test_while_the_program_is_being_loaded(run, moment):
     process = started("info", run, code=("-X", "importtime", "-m", "haarbor"))

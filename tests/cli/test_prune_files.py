@@ -37,7 +37,7 @@ from tests.pruning.builders import files_of_at_most  # noqa: E402
 
 SMALL = ("--calibration", "4", "--evaluation", "4", "--tokens", "32", "--seeds", "1", "--quick")
 # The package may have the function under this name.
-command = importlib.import_module("haarbor.cli._prune")
+command = importlib.import_module("haarbor.cli._prune_command")
 
 
 def haarbor(*words):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from haarbor.cli._capture import capture
-from haarbor.cli._demo import demo
-from haarbor.cli._figures import figures
-from haarbor.cli._info import info
-from haarbor.cli._invariance import invariance
+from haarbor.cli._capture_command import capture
+from haarbor.cli._demo_command import demo
+from haarbor.cli._figures_command import figures
+from haarbor.cli._info_command import info
+from haarbor.cli._invariance_command import invariance
 from haarbor.cli._once_only import OnceOnly
-from haarbor.cli._organize import organize
-from haarbor.cli._prune import prune
-from haarbor.cli._report import report
+from haarbor.cli._organize_command import organize
+from haarbor.cli._prune_command import prune
+from haarbor.cli._report_command import report
 from haarbor.version import __version__
 
 __all__ = ["app"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from haarbor.cli._capture_command import capture_command
+from haarbor.cli._capture_line import capture_line
 from haarbor.cli._libraries import require_library
 from haarbor.on_progress import OnProgress
 from haarbor.store import Run
@@ -64,7 +64,7 @@ def embedded_run(
         name=loaded.name,
         settings={
             "data": samples.description,
-            "command": capture_command(
+            "command": capture_line(
                 loaded.name,
                 "zoo",
                 str(location),

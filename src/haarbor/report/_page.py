@@ -57,7 +57,7 @@ _SCRIPTS = (
     *(f"{name}.js" for name in _PAYLOAD),
     *(f"interactive/{name}.js" for name in _FIGURES),
     *(f"views/{name}.js" for name in _VIEWS),
-    *(f"sections/{name.replace('-', '_')}.js" for name in SECTIONS),
+    *(f"sections/{name.replace('-', '_')}_section.js" for name in SECTIONS),
     "page.js",
 )
 

@@ -8,9 +8,9 @@ the same name.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from haarbor.report.sections._invariance import invariance_section
-from haarbor.report.sections._network_entropy import network_entropy_section
-from haarbor.report.sections._stability import stability_section
+from haarbor.report.sections._invariance_section import invariance_section
+from haarbor.report.sections._network_entropy_section import network_entropy_section
+from haarbor.report.sections._stability_section import stability_section
 from haarbor.store import RunPart
 
 __all__ = ["SECTIONS"]
