@@ -1,11 +1,7 @@
-"""The command that a run keeps, and what it shares with the function that it calls."""
-
-import inspect
+"""The command that a run keeps."""
 
 import pytest
 
-import haarbor as hb
-from haarbor.cli._capture_command import capture
 from haarbor.cli._capture_line import capture_line
 
 
@@ -22,9 +18,3 @@ def test_paths_are_shortened_to_names_and_flags_are_words(tmp_path):
 @pytest.mark.parametrize("data", ["random", "zoo", "hub:wikitext:wikitext-2-raw-v1:test"])
 def test_names_that_are_no_paths_stay_whole(data):
     assert f"capture org/model --data {data} --out r" in capture_line("org/model", data, "a/r", {})
-
-
-@pytest.mark.parametrize("option", ["dtype", "mode"])
-def test_the_command_and_the_function_have_the_same_defaults(option):
-    defaults = [inspect.signature(one).parameters[option].default for one in (capture, hb.capture)]
-    assert defaults[0] == defaults[1]

@@ -8,7 +8,6 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 
@@ -17,8 +16,7 @@ from torch import nn  # noqa: E402
 
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import load_model  # noqa: E402
-from haarbor.cli._app import app  # noqa: E402
-from haarbor.errors import DataError, HaarborError, PruningError, StoreError  # noqa: E402
+from haarbor.errors import PruningError, StoreError  # noqa: E402
 from haarbor.pruning import (  # noqa: E402
     model_batches,
     n_parameters,
@@ -31,34 +29,10 @@ from haarbor.pruning import (  # noqa: E402
     write_mask,
 )
 from haarbor.pruning._metrics import METRICS, measure  # noqa: E402
-from haarbor.zoo import sample_images_path  # noqa: E402
-from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
+from tests.cli.builders import prune_refusal, pruned, saved_model  # noqa: E402
 from tests.pruning.builders import files_of_at_most  # noqa: E402
 
 SMALL = ("--calibration", "4", "--evaluation", "4", "--tokens", "32", "--seeds", "1", "--quick")
-# The package may have the function under this name.
-command = importlib.import_module("haarbor.cli._prune_command")
-
-
-def haarbor(*words):
-    return CliRunner().invoke(app, ["prune", *map(str, words)])
-
-
-@pytest.fixture
-def ids(tmp_path):
-    np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, 97, (8, 32)))
-    return tmp_path / "ids.npy"
-
-
-def saved(name, folder):
-    """A small model whose heads matter, as a checkpoint."""
-    model = SMALL_MODELS[name].build("eager")
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.mul_(4.0)
-    model.save_pretrained(folder / name)
-    return folder / name
 
 
 @pytest.mark.parametrize(
@@ -78,10 +52,10 @@ def saved(name, folder):
     ],
 )
 def test_the_printed_loss_is_that_of_what_was_written(name, options, ids, tmp_path):
-    where = name if name.startswith("zoo:") else saved(name, tmp_path)
+    where = name if name.startswith("zoo:") else saved_model(name, tmp_path)
     data = "zoo" if name.startswith("zoo:") else str(ids)
     scores = ("--scores", "leftover,norm")
-    done = haarbor(where, "--data", data, *scores, *SMALL, *options, "--out", tmp_path / "out")
+    done = pruned(where, "--data", data, *scores, *SMALL, *options, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
     printed = re.search(r"read back: \S+ ([\d.]+) \(([\d.]+) whole\)\. Load it: (.+)", done.output)
     results = json.loads((tmp_path / "out" / "results.json").read_text())
@@ -155,15 +129,7 @@ def words(tmp_path_factory):
     """A command without --out."""
     folder = tmp_path_factory.mktemp("llama")
     np.save(folder / "ids.npy", np.random.default_rng(0).integers(3, 97, (8, 32)))
-    return (saved("llama", folder), "--data", folder / "ids.npy", "--scores", "norm", *SMALL)
-
-
-def refusal(*words):
-    """The one line that a command ends with."""
-    done = haarbor(*words)
-    assert isinstance(done.exception, HaarborError), done.output
-    assert "\n" not in str(done.exception)
-    return done
+    return (saved_model("llama", folder), "--data", folder / "ids.npy", "--scores", "norm", *SMALL)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +151,7 @@ def refusal(*words):
 def test_places_that_cannot_be_written_to_are_found_before_the_work(prepare, message, tmp_path):
     place = prepare(tmp_path / "out")
     # There is no such model either: that would be told if the work had begun.
-    done = refusal("nowhere/at-all", "--data", "zoo", "--scores", "norm", "--out", place)
+    done = prune_refusal("nowhere/at-all", "--data", "zoo", "--scores", "norm", "--out", place)
     assert re.search(message, str(done.exception)), done.exception
     assert (tmp_path / "elsewhere").is_dir() is (tmp_path / "out" / "model").is_symlink()
 
@@ -219,7 +185,7 @@ def test_what_was_found_is_printed_and_saved_when_a_file_cannot_be_written(
 ):
     where = "haarbor.plots" if broken == "save_figure" else "haarbor.pruning"
     monkeypatch.setattr(importlib.import_module(where), broken, _full)
-    done = refusal(*words, "--out", tmp_path, *(["--json"] if as_json else []))
+    done = prune_refusal(*words, "--out", tmp_path, *(["--json"] if as_json else []))
     assert "the disk is full" in str(done.exception)
     if as_json:
         printed = json.loads(done.stdout)
@@ -236,7 +202,7 @@ def test_what_was_found_is_printed_and_saved_when_a_file_cannot_be_written(
 
 def test_a_disk_that_is_full_is_one_line_after_the_results(words, tmp_path):
     with files_of_at_most(60_000):
-        done = refusal(*words, "--out", tmp_path)
+        done = prune_refusal(*words, "--out", tmp_path)
     assert "a network must be writable" in str(done.exception)
     assert "Remove 4 of 12 heads" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damage.png", "mask.json", "results.json"]
@@ -245,7 +211,7 @@ def test_a_disk_that_is_full_is_one_line_after_the_results(words, tmp_path):
 def test_a_network_that_is_read_back_as_another_is_told(words, tmp_path, monkeypatch):
     whole = load_model(words[0], dtype="float32").model
     monkeypatch.setattr(hb.pruning, "load_pruned", lambda _folder: whole)
-    done = refusal(*words, "--out", tmp_path, "--budget", 0.6)
+    done = prune_refusal(*words, "--out", tmp_path, "--budget", 0.6)
     assert "must give the loss that was measured" in str(done.exception)
     assert isinstance(done.exception, PruningError)
 
@@ -254,42 +220,7 @@ def test_a_missing_matplotlib_costs_the_figure_alone(words, tmp_path, monkeypatc
     for name in [name for name in sys.modules if name.startswith("haarbor.plots")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    done = haarbor(*words, "--out", tmp_path)
+    done = pruned(*words, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "pip install 'haarbor[report]'" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mask.json", "model", "results.json"]
-
-
-def test_tokens_beyond_the_vocabulary_are_one_line(tmp_path):
-    np.save(tmp_path / "ids.npy", np.full((8, 32), 5000) + np.arange(8)[:, None])
-    done = refusal(saved("llama", tmp_path), "--data", tmp_path / "ids.npy", "--scores", "norm", *SMALL)
-    assert re.search("(from 0 to 96|below 97|vocabulary)", str(done.exception))
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        (np.full(8, 57), "labels must be from 0 to 9, the classes of VisionTransformer; found 57"),
-        (np.full(8, -1), "found -1"),
-        (np.full(8, 0.5), "must be whole numbers, one per image; found float64"),
-        (np.array(["cat"] * 8), "must be whole numbers, one per image; found <U3"),
-        (np.zeros((8, 2), int), r"shape \(8, 2\)"),
-        (np.zeros(3, int), "a label for every image; found 3 for 4"),
-        (np.array([None] * 8), "could not be read"),
-    ],
-)
-def test_labels_that_do_not_fit_are_one_line(labels, message, tmp_path):
-    with np.load(sample_images_path()) as arrays:
-        np.savez(tmp_path / "images.npz", images=arrays["images"][:8], labels=labels)
-    words = ("zoo:vision-transformer", "--data", tmp_path / "images.npz", "--scores", "norm", *SMALL)
-    done = refusal(*words)
-    assert isinstance(done.exception, DataError)
-    assert re.search(message, str(done.exception)), done.exception
-
-
-def test_a_model_that_names_commands_to_a_terminal_is_shown_without(tmp_path, ids):
-    (tmp_path / "in").mkdir()
-    folder = saved("llama", tmp_path / "in").rename(tmp_path / "red\x1b[31m")
-    done = haarbor(folder, "--data", ids, "--scores", "norm", *SMALL)
-    assert done.exit_code == 0, done.output
-    assert "\x1b[31m" not in done.stdout

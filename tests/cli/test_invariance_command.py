@@ -3,37 +3,31 @@
 import csv
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from haarbor.store import open_run
 from tests.analysis.logit_runs import logit_run
-
-
-def invariance(*words, cwd):
-    command = [sys.executable, "-m", "haarbor", "invariance", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+from tests.cli.builders import answer
 
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     logit_run(folder / "run", contents=("probabilities", "logits"))
-    done = invariance("run", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = answer("invariance", folder / "run", "--out", folder / "invariance-output")
+    assert done.code == 0, done.err
     return folder, done
 
 
 def test_it_says_which_heads_are_closest_and_what_that_goes_with(answered):
     folder, done = answered
-    assert "made up: 6 heads on batch 0" in done.stdout
-    assert "Rank correlation (Spearman) of invariance with: logit deviation" in done.stdout
-    assert "Organising raises the Hölder exponent" in done.stdout
+    assert "made up: 6 heads on batch 0" in done.out
+    assert "Rank correlation (Spearman) of invariance with: logit deviation" in done.out
+    assert "Organising raises the Hölder exponent" in done.out
     found = open_run(folder / "run").load_result("softmax-invariance", batch=0, content="logits")
-    heads = re.findall(r"^ ?(\d\.\d) ", done.stdout, flags=re.MULTILINE)
+    heads = re.findall(r"^ ?(\d\.\d) ", done.out, flags=re.MULTILINE)
     assert heads == [found.labels[head] for head in found.order()]
     drawn = sorted(path.name for path in (folder / "invariance-output").iterdir())
     ends = found.order()[[0, -1]]
@@ -55,11 +49,11 @@ def test_the_table_holds_what_the_run_holds(answered):
         np.testing.assert_allclose(shuffled, found.shuffled_rows[name], rtol=1e-8)
 
 
-def test_chosen_heads_are_drawn_and_json_holds_every_head(answered):
+def test_chosen_heads_are_drawn_and_json_holds_every_head(command, answered):
     folder, _ = answered
-    done = invariance("run", "--heads", "1.2", "--out", "drawn", "--json", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    done = command("invariance", folder / "run", "--heads", "1.2", "--out", folder / "drawn", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
     assert [row["head"] for row in found["heads"]] == ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]
     assert sorted(path.name for path in (folder / "drawn").iterdir()) == [
         "invariance.csv", "softmax_head_1.2.png", "softmax_head_1.2.svg"
@@ -69,11 +63,12 @@ def test_chosen_heads_are_drawn_and_json_holds_every_head(answered):
     assert found["spearman_with_invariance"].keys() == kept.correlations().keys()
 
 
-def test_numbers_that_are_not_there_are_null_in_json(tmp_path):
+def test_numbers_that_are_not_there_are_null_in_json(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     logit_run(tmp_path / "run", flat_head=0)
-    done = invariance("run", "--json", "--no-figures", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    done = command("invariance", "run", "--json", "--no-figures")
+    assert done.code == 0, done.err
+    found = json.loads(done.out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     assert found["heads"][0]["invariance"] is None
     assert not (tmp_path / "invariance-output").exists()
 
@@ -87,19 +82,19 @@ def test_numbers_that_are_not_there_are_null_in_json(tmp_path):
         (("run", "--settings", "theirs"), "ours or paper", 2),
     ],
 )
-def test_what_is_wrong_is_one_line(words, message, code, answered):
-    folder, _ = answered
-    done = invariance(*words, cwd=folder)
-    assert done.returncode == code
-    assert message in done.stderr.replace("\n", " ")
-    assert "Traceback" not in done.stderr
+def test_what_is_wrong_is_one_line(command, words, message, code, answered, monkeypatch):
+    monkeypatch.chdir(answered[0])
+    done = command("invariance", *words)
+    assert done.code == code
+    assert message in done.err.replace("\n", " ")
+    assert "Traceback" not in done.err
 
 
-def test_a_run_without_logits_is_one_line_that_says_what_to_do(tmp_path):
+def test_a_run_without_logits_is_one_line_that_says_what_to_do(command, tmp_path):
     logit_run(tmp_path / "run", contents=("probabilities",))
-    done = invariance("run", cwd=tmp_path)
-    assert done.returncode == 1
-    lines = [line for line in done.stderr.splitlines() if line.startswith("haarbor:")]
-    assert done.stderr.splitlines() == lines
+    done = command("invariance", tmp_path / "run", "--out", tmp_path / "out")
+    assert done.code == 1
+    lines = [line for line in done.err.splitlines() if line.startswith("haarbor:")]
+    assert done.err.splitlines() == lines
     assert len(lines) == 1
     assert "haarbor capture --logits" in lines[0]

@@ -1,28 +1,27 @@
+"""haarbor prune, as a user types it."""
+
 import json
+import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 
 import haarbor as hb  # noqa: E402
-from haarbor.cli._app import app  # noqa: E402
+from haarbor.errors import DataError  # noqa: E402
 from haarbor.pruning import model_batches, network_heads, read_mask  # noqa: E402
 from haarbor.zoo import embedded_network, sample_images_path  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
+from tests.cli.builders import prune_refusal, pruned, saved_model  # noqa: E402
 
 SMALL = ("--calibration", "2", "--evaluation", "4", "--tokens", "32", "--seeds", "2")
-
-
-def haarbor(*words):
-    return CliRunner().invoke(app, ["prune", *map(str, words)])
 
 
 @pytest.mark.slow
 def test_the_whole_way_from_a_model_to_a_smaller_one(tmp_path):
     words = ("zoo:transformer-xl", "--data", "zoo", "--budget", 0.25, "--scores", "leftover,gradient,random")
-    done = haarbor(*words, *SMALL, "--out", tmp_path)
+    done = pruned(*words, *SMALL, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "Remove 12 of 48 heads (25 %) by" in done.output
     assert "was asked for" not in done.output
@@ -53,7 +52,7 @@ def test_the_whole_way_from_a_model_to_a_smaller_one(tmp_path):
 
 def test_json_on_stdout_and_classes_from_the_images_file():
     words = ("zoo:vision-transformer", "--data", sample_images_path(), "--quick", "--scores", "norm,random")
-    done = haarbor(*words, *SMALL, "--no-compensate", "--within-layer", "--json")
+    done = pruned(*words, *SMALL, "--no-compensate", "--within-layer", "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["metric"] == "classification-loss"
@@ -66,7 +65,7 @@ def test_json_on_stdout_and_classes_from_the_images_file():
 @pytest.mark.slow
 def test_accuracy_is_measured_with_scores_that_need_a_gradient():
     words = ("zoo:vision-transformer", "--data", sample_images_path(), "--quick", "--metric", "accuracy")
-    done = haarbor(*words, *SMALL, "--scores", "gradient,random", "--json")
+    done = pruned(*words, *SMALL, "--scores", "gradient,random", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["metric"] == "accuracy"
 
@@ -76,7 +75,7 @@ def test_images_without_classes_are_held_to_the_network_itself(tmp_path):
     with np.load(sample_images_path()) as arrays:
         np.save(tmp_path / "images.npy", arrays["images"][:6])
     words = ("zoo:vision-transformer", "--data", tmp_path / "images.npy", "--quick", "--metric", "accuracy")
-    done = haarbor(*words, *SMALL, "--scores", "norm", "--json")
+    done = pruned(*words, *SMALL, "--scores", "norm", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["baseline"] == 1.0
     assert "the whole network's own answers stand for them" in done.stderr
@@ -87,7 +86,7 @@ def test_a_uniform_budget_gives_a_standard_checkpoint(tmp_path):
     model.save_pretrained(tmp_path / "llama")
     np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, 97, (6, 32)))
     words = (tmp_path / "llama", "--data", tmp_path / "ids.npy", "--budget", 0.5, "--uniform", "--quick")
-    done = haarbor(*words, *SMALL, "--scores", "leftover", "--out", tmp_path / "out", "--json")
+    done = pruned(*words, *SMALL, "--scores", "leftover", "--out", tmp_path / "out", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["written"]["standard_model"] == "model"
     from transformers import AutoModelForCausalLM
@@ -115,7 +114,7 @@ def grouped(tmp_path_factory):
 
 def test_a_uniform_budget_says_how_many_heads_really_go(grouped, tmp_path):
     words = (grouped / "llama", "--data", grouped / "ids.npy", "--budget", 0.3, "--uniform")
-    done = haarbor(*words, *SMALL, "--scores", "norm,random", "--out", tmp_path)
+    done = pruned(*words, *SMALL, "--scores", "norm,random", "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "Remove 20 of 40 heads (50 %) by 'norm'" in done.output
     assert "30 % was asked for: --uniform takes the same number of heads from every group" in done.output
@@ -132,7 +131,7 @@ def test_a_uniform_budget_says_how_many_heads_really_go(grouped, tmp_path):
 
 def test_a_budget_that_removes_nothing_is_refused_with_the_possible_ones(grouped, tmp_path):
     words = (grouped / "llama", "--data", grouped / "ids.npy", "--budget", 0.2, "--uniform", "--quick")
-    done = haarbor(*words, *SMALL, "--scores", "norm", "--out", tmp_path)
+    done = pruned(*words, *SMALL, "--scores", "norm", "--out", tmp_path)
     assert isinstance(done.exception, hb.SettingError)
     message = str(done.exception)
     assert "20 % of 40 heads" in message
@@ -144,7 +143,7 @@ def test_a_budget_that_removes_nothing_is_refused_with_the_possible_ones(grouped
 @pytest.mark.slow
 def test_reliability_that_is_not_defined_is_said_to_be_so(tmp_path):
     words = ("zoo:vision-transformer", "--data", "zoo", "--quick", "--scores", "random,relative-norm")
-    done = haarbor(*words, "--calibration", 4, "--evaluation", 8, "--seeds", 1, "--out", tmp_path)
+    done = pruned(*words, "--calibration", 4, "--evaluation", 8, "--seeds", 1, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "Reliability of the damages is not defined" in done.output
     assert "nan" not in done.output
@@ -155,7 +154,7 @@ def test_a_network_that_ties_the_width_of_heads_is_saved_free_form(tmp_path):
     SMALL_MODELS["gpt2"].build("sdpa").save_pretrained(tmp_path / "gpt2")
     np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, 97, (6, 32)))
     words = (tmp_path / "gpt2", "--data", tmp_path / "ids.npy", "--budget", 0.5, "--uniform", "--quick")
-    done = haarbor(*words, *SMALL, "--scores", "norm", "--out", tmp_path / "out", "--json")
+    done = pruned(*words, *SMALL, "--scores", "norm", "--out", tmp_path / "out", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["written"]["pruned_model"] == "model"
     assert "load it with haarbor.load_pruned" in done.stderr
@@ -173,12 +172,49 @@ def test_a_network_that_ties_the_width_of_heads_is_saved_free_form(tmp_path):
 def test_bad_input_is_one_clear_line(words, message):
     options = {"--data": "zoo", "--scores": "norm", **dict([words])}
     flat = [part for pair in options.items() for part in pair]
-    done = haarbor("zoo:transformer-xl", *flat, *SMALL, "--quick")
+    done = pruned("zoo:transformer-xl", *flat, *SMALL, "--quick")
     assert isinstance(done.exception, hb.HaarborError)
     assert message in str(done.exception)
     assert "\n" not in str(done.exception)
 
 
 def test_wrong_usage_exits_with_two():
-    assert haarbor("zoo:transformer-xl", "--data", "zoo", "--metric", "bleu").exit_code == 2
-    assert haarbor("zoo:transformer-xl", "--data", "zoo", "--budget", 2).exit_code == 2
+    assert pruned("zoo:transformer-xl", "--data", "zoo", "--metric", "bleu").exit_code == 2
+    assert pruned("zoo:transformer-xl", "--data", "zoo", "--budget", 2).exit_code == 2
+
+
+def test_tokens_beyond_the_vocabulary_are_one_line(tmp_path):
+    np.save(tmp_path / "ids.npy", np.full((8, 32), 5000) + np.arange(8)[:, None])
+    done = prune_refusal(
+        saved_model("llama", tmp_path), "--data", tmp_path / "ids.npy", "--scores", "norm", *SMALL
+    )
+    assert re.search("(from 0 to 96|below 97|vocabulary)", str(done.exception))
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.full(8, 57), "labels must be from 0 to 9, the classes of VisionTransformer; found 57"),
+        (np.full(8, -1), "found -1"),
+        (np.full(8, 0.5), "must be whole numbers, one per image; found float64"),
+        (np.array(["cat"] * 8), "must be whole numbers, one per image; found <U3"),
+        (np.zeros((8, 2), int), r"shape \(8, 2\)"),
+        (np.zeros(3, int), "a label for every image; found 3 for 4"),
+        (np.array([None] * 8), "could not be read"),
+    ],
+)
+def test_labels_that_do_not_fit_are_one_line(labels, message, tmp_path):
+    with np.load(sample_images_path()) as arrays:
+        np.savez(tmp_path / "images.npz", images=arrays["images"][:8], labels=labels)
+    words = ("zoo:vision-transformer", "--data", tmp_path / "images.npz", "--scores", "norm", *SMALL)
+    done = prune_refusal(*words)
+    assert isinstance(done.exception, DataError)
+    assert re.search(message, str(done.exception)), done.exception
+
+
+def test_a_model_that_names_commands_to_a_terminal_is_shown_without(tmp_path, ids):
+    (tmp_path / "in").mkdir()
+    folder = saved_model("llama", tmp_path / "in").rename(tmp_path / "red\x1b[31m")
+    done = pruned(folder, "--data", ids, "--scores", "norm", *SMALL)
+    assert done.exit_code == 0, done.output
+    assert "\x1b[31m" not in done.stdout

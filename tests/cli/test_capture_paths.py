@@ -1,14 +1,13 @@
-"""What haarbor capture refuses, in one line, and before anything slow begins."""
+"""Paths that haarbor capture refuses, in one line, and before anything slow begins."""
 
 import os
-import subprocess
 import sys
 
 import pytest
 
 from haarbor.cli._capture_paths import require_data, require_model, require_place
 from haarbor.errors import CaptureError, HaarborError, StoreError
-from tests.cli.capture_words import given
+from tests.cli.builders import captured
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ LONG = "x" * 5000
     ],
 )  # fmt: skip
 def test_paths_are_refused_before_the_model_is_loaded(place, no_models, model, data, out, message):
-    code, lines = given(model, "--data", data, "--out", out)
+    code, lines = captured(model, "--data", data, "--out", out)
     assert code == 1
     assert len(lines) == 1
     assert lines[0].startswith("haarbor: ")
@@ -106,52 +105,3 @@ def test_a_folder_that_may_not_be_looked_into_is_one_line(place, monkeypatch):
     for require in (require_model, require_data, require_place):
         with pytest.raises(HaarborError, match=r"'letters/a.txt' cannot: Permission denied"):
             require("letters/a.txt")
-
-
-BLOCKED = """
-import sys
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name == {name!r} or name.startswith({name!r} + "."):
-            raise ModuleNotFoundError("No module named " + repr(name), name={name!r})
-
-sys.meta_path.insert(0, Blocked())
-sys.argv = ["haarbor", *{words!r}]
-from haarbor.cli import main
-main()
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "shown", "data"),
-    [("torch", "torch", "zoo"), ("transformers", "transformers", "zoo"), ("PIL", "pillow", "images")],
-)  # fmt: skip
-def test_a_missing_package_is_one_line_that_names_the_extra(name, shown, data, tmp_path):
-    (tmp_path / "images").mkdir()
-    (tmp_path / "images" / "a.png").write_bytes(b"")
-    model = "zoo:vision-transformer" if name == "PIL" else "zoo:transformer-xl"
-    words = ["capture", model, "--data", data, "--out", "run", "--batches", "1"]
-    code = BLOCKED.format(name=name, words=words)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    lines = [line for line in done.stderr.splitlines() if line.startswith("haarbor: ")]
-    assert len(lines) == 1, done.stderr
-    assert f"needs {shown}, which is not installed. Run pip install 'haarbor[models]'." in lines[0]
-    assert "Traceback" not in done.stderr
-
-
-def test_a_package_that_is_broken_says_why(tmp_path, monkeypatch):
-    from haarbor.needed_packages import needed_package
-
-    (tmp_path / "broken_package.py").write_text("raise OSError('libcudart.so: no such file')")
-    (tmp_path / "needy_package.py").write_text("import no_such_package_at_all")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(
-        CaptureError, match=r"installed and cannot be imported \(libcudart.so: no such file\)"
-    ):
-        needed_package("broken_package", "a model")
-    with pytest.raises(CaptureError, match="cannot be imported without no_such_package_at_all"):
-        needed_package("needy_package", "a model")
