@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -77,7 +78,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
         HTML, the same for the same payloads.
     """
     own_script = "\n".join(_asset(name) for name in _SCRIPTS)
-    plotly = _plotly_script()
+    plotly, packed_plotly = _plotly_script()
     pieces = [
         _data_element(
             "page-data",
@@ -90,7 +91,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
             _data_element(f"run-{number}-{name}", "text/plain", packed_text(data))
             for name, data in payload.blobs.items()
         ]
-    pieces.append(_data_element("plotly-source", "text/plain", packed_text(plotly.encode("utf-8"))))
+    pieces.append(_data_element("plotly-source", "text/plain", packed_plotly))
     title = " and ".join(str(payload.data["model"]) for payload in payloads)
     parts = {
         "policy": _policy(own_script, plotly),
@@ -134,14 +135,17 @@ def _asset(name: str) -> str:
     return files("haarbor.report").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
 
 
-def _plotly_script() -> str:
+@cache
+def _plotly_script() -> tuple[str, str]:
+    """The script of plotly, as it is and packed; packing its megabytes takes longer than the rest of a page."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
         raise SettingError(
             "a report needs the plotly package, which is not installed. Run pip install 'haarbor[report]'."
         ) from None
-    return str(get_plotlyjs())
+    script = str(get_plotlyjs())
+    return script, packed_text(script.encode("utf-8"))
 
 
 def _policy(*scripts: str) -> str:
