@@ -29,7 +29,7 @@ def missing_result(part: RunPart, n_shown: int = 1) -> str | None:
         for name in _OF_EACH_BATCH:
             if part.kept_result(name, batch=batch).state != "whole":
                 return damaged_name(name, batch)
-        # The trees are large: they are unpacked only where they are shown, and their checksums suffice elsewhere.
+        # The trees are large: they are unpacked only where they are shown; elsewhere their checksums suffice.
         if place < n_shown:
             whole = part.kept_result("organization", batch=batch).state == "whole"
         else:

@@ -137,7 +137,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _plotly_script() -> tuple[str, str]:
-    """The script of plotly, as it is and packed; packing its megabytes takes longer than the rest of a page."""
+    """The script of plotly, as it is and packed; packing it takes longer than the rest of a page."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
