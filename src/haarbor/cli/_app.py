@@ -19,7 +19,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="haarbor",
-    help="Trees on the queries, keys and heads of a transformer's attention: organise, score, draw.",
+    help="Organise, score, draw and prune the attention heads of a transformer by means of trees.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -39,7 +39,7 @@ def _options(
         False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
-    """Trees on the queries, keys and heads of a transformer's attention: organise, score, draw."""
+    """Organise, score, draw and prune the attention heads of a transformer by means of trees."""
 
 
 for command in (demo, capture, organize, figures, invariance, report, prune, info):

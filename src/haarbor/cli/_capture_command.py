@@ -1,4 +1,4 @@
-"""haarbor capture: the attention of a model, into a run."""
+"""haarbor capture: record the attention of a model into a run."""
 
 from __future__ import annotations
 
@@ -29,25 +29,26 @@ def capture(
             "images in the package), or 'random'."
         ),
     ],
-    out: Annotated[str, typer.Option(help="Folder of the run, or a URL that zarr takes.")],
+    out: Annotated[str, typer.Option(help="Folder or URL where the run is written.")],
     tokens: Annotated[int, typer.Option(min=2, help="Tokens per batch (text and random data).")] = 256,
     batches: Annotated[int, typer.Option(min=1, help="Number of batches.")] = 10,
     logits: Annotated[
         bool, typer.Option(help="Also record logits (scores before mask and softmax).")
     ] = False,
     mode: Annotated[
-        str, typer.Option(help="faithful: the model's eager attention; transparent: SDPA, bit for bit.")
+        str,
+        typer.Option(help="faithful: record eager attention; transparent: run SDPA, outputs bit for bit."),
     ] = "faithful",
     dtype: Annotated[
         str, typer.Option(help="How numbers are stored: float32, or float16 in half the space.")
     ] = "float32",
     lines: Annotated[bool, typer.Option(help="One document per line, instead of one whole text.")] = False,
     memory: Annotated[
-        bool, typer.Option(help="Each batch with the tokens before it in memory (zoo:transformer-xl).")
+        bool, typer.Option(help="Keep the tokens before each batch in memory (zoo:transformer-xl only).")
     ] = False,
     gguf: Annotated[str | None, typer.Option(help="Name of a GGUF file in the model's folder.")] = None,
     device: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, ...")] = "cpu",
-    seed: Annotated[int, typer.Option(min=0, help="For random data.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random data.")] = 0,
 ) -> None:
     """Record the attention of a model on some data, layer by layer, into a run.
 
@@ -147,7 +148,7 @@ def capture(
 
 @contextmanager
 def _shown_while_loading(model: str) -> Iterator[None]:
-    """Say on a terminal what is going on: importing torch and reading weights takes seconds."""
+    """Show on a terminal that the model is being loaded, which takes seconds."""
     from rich.console import Console
     from rich.text import Text
 
@@ -160,14 +161,14 @@ def _told_when_interrupted(out: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        # Where another handler of interrupts prints a line for all commands, this one stays silent.
+        # The handler of interrupts for all commands prints a line of its own; one line is enough.
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             typer.echo(f"haarbor: stopped; {_kept(out)}", err=True)
         raise
 
 
 def _kept(out: str) -> str:
-    """What an interrupted capture leaves, in words."""
+    """What an interrupted capture has written, in words."""
     from haarbor.store import open_run
 
     try:

@@ -1,4 +1,4 @@
-"""The command that makes a run, as the run keeps it."""
+"""The command that made a run, as it is kept in the run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["capture_line"]
 
 
 def capture_line(model: str, data: str, out: str, options: Mapping[str, str | int | bool | None]) -> str:
-    """Words of ``haarbor capture``; files and folders by their names, without the folders they are in.
+    """A ``haarbor capture`` command as one line; paths are shortened to their last part.
 
     Parameters
     ----------
     model, data, out : str
         As given on the command line.
     options : mapping of option to value
-        True for a flag that was given; None and False are left out.
+        True for a flag that was given; options that are None or False are left out.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""haarbor demo: the whole job on the two networks inside the package."""
+"""haarbor demo: every step, from capture to report, on the two networks inside the package."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def demo(
         ),
     ] = "demo-output",
     batches: Annotated[int, typer.Option(min=1, max=40, help="Batches of text and of images.")] = 6,
-    tokens: Annotated[int, typer.Option(min=8, max=512, help="Tokens of text a batch.")] = 256,
+    tokens: Annotated[int, typer.Option(min=8, max=512, help="Tokens of text per batch.")] = 256,
     report: Annotated[bool, typer.Option(help="Write the interactive report (needs plotly).")] = True,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print files and key figures as JSON instead of sentences.")
@@ -42,7 +42,7 @@ def demo(
     figure and table of the paper is made for them. Nothing is downloaded. A second call reuses what
     the first has captured and organised.
     """
-    # Asked for first: without them the long work below would be for nothing.
+    # Optional libraries are imported first: if one is missing, the long work below would be for nothing.
     from haarbor.cli._demo_runs import embedded_run
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._libraries import require_library
@@ -87,7 +87,7 @@ def _named(told: OnProgress, title: str) -> OnProgress:
 
 
 def _softmax_medians(run: Run, told: OnProgress) -> dict[str, float]:
-    """Median over the heads of what explains the softmax; of every head, in the run for the report."""
+    """Medians over the heads of how much of the softmax is explained; the run keeps all heads."""
     import numpy as np
 
     from haarbor.analysis import run_invariance

@@ -48,7 +48,7 @@ def figures(
     ] = None,
     batch: Annotated[
         int | None,
-        typer.Option(min=0, help="Batch of the figures that show one; the first by default."),
+        typer.Option(min=0, help="Batch shown in figures of a single batch; the first by default."),
     ] = None,
     heads: Annotated[
         str | None,
@@ -80,7 +80,7 @@ def figures(
 
     All of it can be made again without the runs: haarbor figures compared/results.npz -o again
     """
-    # Asked for first: without it the long work below would be for nothing.
+    # Imported first: without matplotlib the long work below would be for nothing.
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_progress
@@ -113,7 +113,7 @@ def figures(
 
 
 def _opened(places: list[str], choices: dict[str, Any]) -> list[Run | list[PaperResults]]:
-    """All runs and what the results files hold, in the order given; no work done yet."""
+    """Open all runs and results files, in the order given, and check the options against them."""
     from haarbor.analysis import asked_part, checked_batch
     from haarbor.cli._run_checks import (
         require_batches,
@@ -174,7 +174,7 @@ def _print(results: list[PaperResults], written: list[Path]) -> None:
     console = terminal()
     for found in results:
         summary = found.summary()
-        # Names come from files: they command neither the terminal nor the layout.
+        # Names come from files: they must not control the terminal or the layout.
         title = Text(f"\n{printable(found.name)}", style="bold")
         console.print(title, Text(_what(summary)), sep="", soft_wrap=True)
         for sentence in _facts(summary):
@@ -200,7 +200,7 @@ def _what(summary: dict[str, Any]) -> str:
 
 
 def _facts(summary: dict[str, Any]) -> list[str]:
-    """The most telling figures as plain sentences."""
+    """The most important numbers, in sentences."""
 
     def told(entries: list[dict[str, Any]]) -> str:
         return ", ".join(f"{entry['head']} ({entry['entropy']:.3g})" for entry in entries)

@@ -1,4 +1,4 @@
-"""haarbor info: what is in a run."""
+"""haarbor info: tell what a run holds."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _print(found: dict[str, Any]) -> None:
     table.add_column(overflow="fold")
 
     def row(name: str, value: str) -> None:
-        # Names and settings come from files: they command neither the terminal nor the layout.
+        # Names and settings come from files: they must not control the terminal or the layout.
         table.add_row(Text(printable(name)), Text(printable(value)))
 
     row("model", f"{found['model']}  ({str(found['config_digest'])[:19]})")

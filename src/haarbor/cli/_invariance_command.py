@@ -1,4 +1,4 @@
-"""haarbor invariance: how nearly each head of a run is invariant to its softmax."""
+"""haarbor invariance: measure how nearly the softmax of each head is a linear function of its logits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def invariance(
         typer.Option(help="self, encoder, decoder or cross; the first by default.", callback=named),
     ] = None,
     settings: Annotated[
-        str, typer.Option(help="Questionnaire of each head: ours, or paper as in the paper's program.")
+        str,
+        typer.Option(
+            help="How each head is organised: ours, or paper for the settings of the paper's program."
+        ),
     ] = "ours",
     out: Annotated[
         str,
@@ -45,7 +48,7 @@ def invariance(
     figures: Annotated[
         bool, typer.Option(help="Write the table, and Figure 2 for some heads (needs matplotlib).")
     ] = True,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of the shuffled controls.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the shuffled controls.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print every head as JSON.")] = False,
 ) -> None:
     """Organise every head of a run by itself and measure how nearly its softmax is its logits.
@@ -123,7 +126,7 @@ def _drawn(run: Run, found: RunInvariance, trees: HeadTrees, heads: list[int], o
 
 
 def _rows(found: RunInvariance, regularity: RunRegularity) -> list[dict[str, Any]]:
-    """Everything measured of each head."""
+    """Everything that was measured, one row per head."""
     return [
         {
             "head": label,
@@ -142,7 +145,7 @@ def _rows(found: RunInvariance, regularity: RunRegularity) -> list[dict[str, Any
 
 
 def _written_table(rows: list[dict[str, Any]], path: Path) -> Path:
-    """The same as CSV, a head a line, empty where a head could not be measured."""
+    """Write the rows as CSV, one line per head, with empty cells where a head could not be measured."""
     from haarbor.analysis import ResultTable
     from haarbor.cli._json_answer import without_nan
     from haarbor.whole_file import whole_file

@@ -1,4 +1,4 @@
-"""An answer that a program reads."""
+"""Answers of commands as JSON, for programs to read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["echo_json", "without_nan"]
 
 
 def echo_json(answer: Any) -> None:
-    """Print JSON: plain ASCII, and null for numbers that JSON has no word for."""
+    """Print JSON in ASCII, with null for NaN and the infinities, which JSON cannot write."""
     text = json.dumps(without_nan(answer), indent=2, allow_nan=False)
-    # The one control character that JSON may leave as it is.
+    # DEL is the one control character that json.dumps does not escape.
     typer.echo(text.replace("\x7f", "\\u007f"))
 
 

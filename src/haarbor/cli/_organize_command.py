@@ -1,4 +1,4 @@
-"""haarbor organize: trees, embeddings and entropies of every batch of a run."""
+"""haarbor organize: compute trees, embeddings and entropies of every batch of a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def organize(
     iterations: Annotated[
         int, typer.Option(min=1, max=1000, help="Iterations of the questionnaire at most.")
     ] = 3,
-    refine: Annotated[str, typer.Option(help="latest, or published as in the paper's program.")] = "latest",
+    refine: Annotated[
+        str, typer.Option(help="Which trees a step uses: latest, or published as in the paper's program.")
+    ] = "latest",
     initial: Annotated[str, typer.Option(help="First affinity: cosine or gaussian.")] = "cosine",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:

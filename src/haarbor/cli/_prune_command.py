@@ -1,4 +1,4 @@
-"""haarbor prune: which heads of a model can be removed, and the model without them."""
+"""haarbor prune: find which heads of a model can be removed, and write the model without them."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _print(study: PruningStudy, summary: dict[str, Any]) -> None:
     typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
     console.print(_control_table(study))
     typer.echo(best.sentence)
-    # Further from the share that was asked for than whole numbers of heads are.
+    # More than rounding to whole heads explains.
     if abs(study.budget * best.n_heads - best.n_removed) > 0.5:
         typer.echo(
             f"{100 * study.budget:g} % was asked for: {_REASONS[curves.within]}, so {best.n_removed} is the "
@@ -183,7 +183,7 @@ def _damage_table(study: PruningStudy) -> Table:
 
     curves = study.curves
     place_of_budget = curves.place(study.budget)
-    # Ten columns would not fit; the curve has them all.
+    # Ten columns would not fit; the figure and the results hold them all.
     shown = [
         place
         for place, asked in enumerate(curves.asked)

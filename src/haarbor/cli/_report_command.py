@@ -1,4 +1,4 @@
-"""haarbor report: one HTML page in which a person sees the heads of a network."""
+"""haarbor report: write one HTML page about the heads of a network."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from haarbor.report.sections import SECTIONS
 __all__ = ["page_html", "script_text"]
 
 _STYLES = ("theme.css", "page.css", "drawing.css", "figures.css", "views.css")
-# In this order: each may use those before it while it is read, and all others later.
+# The order matters: while a script is loaded, it may use only those before it.
 _DRAWING = (
     "elements",
     "arithmetic",
@@ -101,7 +101,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
         "script": own_script,
     }
     text = _asset("page.html")
-    # One pass: what is put in is never looked through for places again.
+    # The template is filled in one pass, so that inserted text is never taken for a placeholder.
     head, *rest = text.split("{{")
     for piece in rest:
         name, _, after = piece.partition("}}")
@@ -110,7 +110,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
 
 
 def script_text(text: str) -> str:
-    r"""JSON text that may stand in a script element: nothing in it can end the element or start markup.
+    r"""JSON text that is safe inside a script element: nothing in it can end the element or start markup.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def script_text(text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    # ASCII throughout: lone surrogates of odd tokenizers stay what they are.
+    # ASCII only, so that lone surrogates from tokenizers are kept as escapes.
     return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
 
 

@@ -1,4 +1,4 @@
-"""How nearly the softmax of each head is its logits."""
+"""How nearly the softmax of each head is a linear function of its logits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORMS = ("exact", "paper", "invariance", "linear")
 
 
 def invariance_section(part: RunPart) -> dict[str, Any] | None:
-    """Figures of the first batch that was measured; None where none was."""
+    """Numbers of the first batch that was measured; None if none was."""
     first = next(measured(part, "softmax-invariance"), None)
     if first is None:
         return None

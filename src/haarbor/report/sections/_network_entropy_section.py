@@ -14,7 +14,7 @@ _FIELDS = ("raw", "normalised", "mean_removed", "energy_share", "all_scales", "f
 
 
 def network_entropy_section(part: RunPart) -> dict[str, Any] | None:
-    """Entropies of the network on every batch; None where one is missing."""
+    """Entropies of the network on every batch; None if one is missing."""
     found = [readable_result(part, "network-entropy", batch=batch) for batch in part.batches]
     each: list[NetworkEntropy] = [entropy for entropy in found if entropy is not None]
     if len(each) < len(found):

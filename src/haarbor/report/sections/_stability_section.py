@@ -1,4 +1,4 @@
-"""How far the batches agree: on the ranking of the heads, and on their tree."""
+"""How far the batches agree on the ranking of the heads and on their tree."""
 
 from __future__ import annotations
 

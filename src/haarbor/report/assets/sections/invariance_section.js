@@ -1,4 +1,4 @@
-// How nearly the softmax of every head is its logits, against shuffled controls.
+// How nearly the softmax of every head is a linear function of its logits, against shuffled controls.
 (() => {
   const { el } = Haarbor;
   const FORMS = [
