@@ -15,6 +15,8 @@ from haarbor.zoo import embedded_network, sample_images_path  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
 from tests.cli.builders import prune_refusal, pruned, saved_model  # noqa: E402
 
+# Enough samples for what is refused, and no curve.
+QUICK = ("--calibration", "4", "--evaluation", "4", "--tokens", "32", "--seeds", "1", "--quick")
 SMALL = ("--calibration", "2", "--evaluation", "4", "--tokens", "32", "--seeds", "2")
 
 
@@ -186,7 +188,7 @@ def test_wrong_usage_exits_with_two():
 def test_tokens_beyond_the_vocabulary_are_one_line(tmp_path):
     np.save(tmp_path / "ids.npy", np.full((8, 32), 5000) + np.arange(8)[:, None])
     done = prune_refusal(
-        saved_model("llama", tmp_path), "--data", tmp_path / "ids.npy", "--scores", "norm", *SMALL
+        saved_model("llama", tmp_path), "--data", tmp_path / "ids.npy", "--scores", "norm", *QUICK
     )
     assert re.search("(from 0 to 96|below 97|vocabulary)", str(done.exception))
 
@@ -206,7 +208,7 @@ def test_tokens_beyond_the_vocabulary_are_one_line(tmp_path):
 def test_labels_that_do_not_fit_are_one_line(labels, message, tmp_path):
     with np.load(sample_images_path()) as arrays:
         np.savez(tmp_path / "images.npz", images=arrays["images"][:8], labels=labels)
-    words = ("zoo:vision-transformer", "--data", tmp_path / "images.npz", "--scores", "norm", *SMALL)
+    words = ("zoo:vision-transformer", "--data", tmp_path / "images.npz", "--scores", "norm", *QUICK)
     done = prune_refusal(*words)
     assert isinstance(done.exception, DataError)
     assert re.search(message, str(done.exception)), done.exception
@@ -215,6 +217,6 @@ def test_labels_that_do_not_fit_are_one_line(labels, message, tmp_path):
 def test_a_model_that_names_commands_to_a_terminal_is_shown_without(tmp_path, ids):
     (tmp_path / "in").mkdir()
     folder = saved_model("llama", tmp_path / "in").rename(tmp_path / "red\x1b[31m")
-    done = pruned(folder, "--data", ids, "--scores", "norm", *SMALL)
+    done = pruned(folder, "--data", ids, "--scores", "norm", *QUICK)
     assert done.exit_code == 0, done.output
     assert "\x1b[31m" not in done.stdout

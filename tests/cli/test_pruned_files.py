@@ -125,8 +125,27 @@ def test_the_loss_of_a_network_of_the_users_own_is_that_of_what_is_saved(tmp_pat
 
 
 @pytest.fixture(scope="module")
-def words(tmp_path_factory):
+def studies():
+    """Studies of one model by their budget: these tests are about the files, so each study is made once."""
+    return {}
+
+
+@pytest.fixture
+def words(llama_words, studies, monkeypatch):
     """A command without --out."""
+    study = hb.pruning.pruning_study
+
+    def made_once(*arguments, budget, **options):
+        if budget not in studies:
+            studies[budget] = study(*arguments, budget=budget, **options)
+        return studies[budget]
+
+    monkeypatch.setattr(hb.pruning, "pruning_study", made_once)
+    return llama_words
+
+
+@pytest.fixture(scope="module")
+def llama_words(tmp_path_factory):
     folder = tmp_path_factory.mktemp("llama")
     np.save(folder / "ids.npy", np.random.default_rng(0).integers(3, 97, (8, 32)))
     return (saved_model("llama", folder), "--data", folder / "ids.npy", "--scores", "norm", *SMALL)
