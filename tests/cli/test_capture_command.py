@@ -115,6 +115,14 @@ def test_data_that_is_not_there_is_one_line(command, model_folder, tmp_path, mon
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
+def test_a_model_that_is_not_there_is_one_line(tmp_path):
+    done = finished("capture", "nowhere", "--data", "random", "--out", "run", cwd=tmp_path)
+    assert done.code == 1
+    assert "nowhere" in done.line
+    assert "Traceback" not in done.err
+
+
 def test_a_wrong_mode_is_wrong_usage(command, model_folder, tmp_path):
     words = ("--data", "random", "--out", tmp_path / "run", "--mode", "loud")
     assert command("capture", model_folder, *words).code == 2
@@ -137,7 +145,11 @@ main()
 
 @pytest.mark.parametrize(
     ("name", "shown", "data"),
-    [("torch", "torch", "zoo"), ("transformers", "transformers", "zoo"), ("PIL", "pillow", "images")],
+    [
+        ("torch", "torch", "zoo"),
+        pytest.param("transformers", "transformers", "zoo", marks=pytest.mark.slow),
+        pytest.param("PIL", "pillow", "images", marks=pytest.mark.slow),
+    ],
 )  # fmt: skip
 def test_a_missing_package_is_one_line_that_names_the_extra(name, shown, data, tmp_path):
     (tmp_path / "images").mkdir()
