@@ -13,9 +13,7 @@ __all__ = ["echo_json", "without_nan"]
 
 def echo_json(answer: Any) -> None:
     """Print JSON in ASCII, with null for NaN and the infinities, which JSON cannot write."""
-    text = json.dumps(without_nan(answer), indent=2, allow_nan=False)
-    # DEL is the one control character that json.dumps does not escape.
-    typer.echo(text.replace("\x7f", "\\u007f"))
+    typer.echo(json.dumps(without_nan(answer), indent=2, allow_nan=False))
 
 
 def without_nan(value: Any) -> Any:
