@@ -132,6 +132,15 @@ def test_no_module_is_hidden_by_a_name_of_its_room(folder):
     assert [path.name for path in inside if not path.name.startswith("_")] == []
 
 
+def test_no_two_modules_have_the_same_name():
+    places = {}
+    for path in MODULES:
+        if path.stem not in ("__init__", "__main__"):
+            places.setdefault(path.stem.strip("_"), []).append(str(path.relative_to(PACKAGE)))
+    twins = {name: paths for name, paths in places.items() if len(paths) > 1}
+    assert not twins, f"rename one of each so that a name says which module is meant: {twins}"
+
+
 def test_the_reader_of_imports_sees_what_is_hidden(tmp_path):
     hidden = tmp_path / "hidden.py"
     hidden.write_text(

@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from haarbor.errors import CaptureError
+from haarbor.needed_packages import needed_package
+
 PROGRAM = """
 import sys
 sys.modules[{package!r}] = None  # an import of it fails as that of a package that is not there
@@ -36,3 +39,15 @@ def test_a_missing_package_is_one_line_that_names_the_extra(package, call):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     found = f"a model needs {package}, which is not installed. Run pip install 'haarbor[models]'.\n"
     assert (done.stdout + done.stderr).removeprefix("haarbor: ") == found
+
+
+def test_a_package_that_is_broken_says_why(tmp_path, monkeypatch):
+    (tmp_path / "broken_package.py").write_text("raise OSError('libcudart.so: no such file')")
+    (tmp_path / "needy_package.py").write_text("import no_such_package_at_all")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        CaptureError, match=r"installed and cannot be imported \(libcudart.so: no such file\)"
+    ):
+        needed_package("broken_package", "a model")
+    with pytest.raises(CaptureError, match="cannot be imported without no_such_package_at_all"):
+        needed_package("needy_package", "a model")

@@ -12,7 +12,7 @@ from haarbor.paper import paper_results
 from haarbor.store import open_run
 from tests.analysis.damage import EVERY, OF_ANY, OF_ARRAYS, result_folder
 from tests.analysis.logit_runs import logit_run
-from tests.analysis.test_organize_run import stored
+from tests.analysis.network_runs import stored
 
 OF_A_BATCH = ("organization", "head-entropy", "network-entropy")
 

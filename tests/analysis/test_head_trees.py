@@ -3,7 +3,6 @@ import pytest
 
 import haarbor as hb
 from haarbor.analysis import HeadTrees, head_trees
-from haarbor.engines._parallel_map import parallel_map
 from haarbor.errors import SettingError, ShapeError
 from tests.analysis.logit_runs import network
 from tests.samples import HALVES, PAIR
@@ -42,16 +41,6 @@ def test_what_does_not_fit_is_refused():
             head_trees(np.zeros((4, 4, 4)), heads=wrong)
     with pytest.raises(SettingError, match="on_progress must be a function"):
         head_trees(np.zeros((4, 4, 1)), on_progress=3)
-
-
-def test_an_error_in_one_head_is_raised():
-    def work(head):
-        if head == 2:
-            raise ValueError("head 2")
-        return head
-
-    with pytest.raises(ValueError, match="head 2"):
-        parallel_map(work, range(5))
 
 
 # Head 5 has a query tree of three levels; that of head 2 has two, and its last level is repeated.

@@ -3,41 +3,9 @@ import pytest
 
 import haarbor as hb
 from haarbor.analysis import organize_run
-from haarbor.analysis._valid_tokens import valid_tokens
 from haarbor.errors import DataError, SettingError
-from haarbor.store import Run, RunPlan, StreamPlan, create_run, open_run
-
-N_TOKENS, N_LAYERS, N_HEADS = 20, 2, 3
-
-
-def networks(content="probabilities"):
-    return [
-        hb.datasets.synthetic_network(N_TOKENS, N_LAYERS, N_HEADS, batch=batch, content=content)
-        for batch in range(3)
-    ]
-
-
-def stored(folder, content="probabilities", padding=0, n_batches=3):
-    stream = StreamPlan(
-        name="self",
-        n_layers=N_LAYERS,
-        n_heads=N_HEADS,
-        n_queries=N_TOKENS + padding,
-        n_keys=N_TOKENS + padding,
-    )
-    plan = RunPlan(model="made up", streams=(stream,), n_batches=3, contents=(content,))
-    with create_run(folder, plan) as writer:
-        for index, network in enumerate(networks(content)[:n_batches]):
-            whole = np.zeros((N_TOKENS + padding, N_TOKENS + padding, N_LAYERS * N_HEADS))
-            whole[:N_TOKENS, :N_TOKENS] = network.tensor
-            mask = np.zeros(whole.shape[:2], dtype=bool)
-            mask[:N_TOKENS, :N_TOKENS] = network.mask
-            with writer.batch(index) as batch:
-                batch.write_mask("self", mask)
-                for layer in range(N_LAYERS):
-                    heads = whole[:, :, layer * N_HEADS : (layer + 1) * N_HEADS]
-                    batch.write_layer("self", layer, {content: heads.transpose(2, 0, 1)})
-    return open_run(folder)
+from haarbor.store import Run, open_run
+from tests.analysis.network_runs import N_TOKENS, networks, stored
 
 
 def test_results_are_those_of_the_library_on_each_batch(tmp_path):
@@ -105,25 +73,9 @@ def test_a_run_without_a_complete_batch_is_refused(tmp_path):
         organize_run(stored(tmp_path / "run", n_batches=0))
 
 
-def test_an_unknown_stream_is_refused(tmp_path):
+def test_an_unknown_stream_is_refused(unorganised):
     with pytest.raises(SettingError, match="stream must be one of"):
-        organize_run(stored(tmp_path / "run"), stream="cross")
-
-
-def test_valid_tokens_cuts_padding_and_says_what_is_left(rng):
-    tensor = rng.normal(size=(5, 4, 2))
-    mask = np.zeros((5, 4), dtype=bool)
-    mask[1, 2] = mask[3, 0] = True
-    cut = valid_tokens(tensor, mask)
-    np.testing.assert_array_equal(cut.tensor, tensor[np.ix_([1, 3], [0, 2])])
-    np.testing.assert_array_equal(cut.mask, [[False, True], [True, False]])
-    assert cut.queries.tolist() == [1, 3]
-    assert cut.keys.tolist() == [0, 2]
-
-
-def test_valid_tokens_refuses_a_batch_of_nothing():
-    with pytest.raises(DataError, match="every entry is masked"):
-        valid_tokens(np.ones((2, 2, 1)), np.zeros((2, 2), dtype=bool))
+        organize_run(unorganised, stream="cross")
 
 
 def test_the_same_question_in_other_words_is_the_same(tmp_path):
@@ -146,6 +98,12 @@ def test_results_are_not_read_back(tmp_path, monkeypatch):
     assert found.consensus.n_batches == 2
 
 
+@pytest.fixture(scope="module")
+def unorganised(tmp_path_factory):
+    """A run that the tests only read."""
+    return stored(tmp_path_factory.mktemp("run") / "run", n_batches=1)
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -159,8 +117,8 @@ def test_results_are_not_read_back(tmp_path, monkeypatch):
         ({"on_progress": 3}, "on_progress must be a function; found 3"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_before_any_work(asked, message, tmp_path):
-    run = stored(tmp_path / "run", n_batches=1)
+def test_what_cannot_be_asked_is_refused_before_any_work(asked, message, unorganised):
+    run = unorganised
     with pytest.raises(SettingError, match=message) as caught:
         organize_run(run, **asked)
     assert "\n" not in str(caught.value)
@@ -171,3 +129,20 @@ def test_what_cannot_be_asked_is_refused_before_any_work(asked, message, tmp_pat
 def test_what_is_no_run_is_refused(run):
     with pytest.raises(SettingError, match=r"run must be a Run; found .*Open it with haarbor\.open_run"):
         organize_run(run)
+
+
+def test_consensus_is_kept_while_the_batches_are_and_made_anew_when_one_changes(tmp_path):
+    run = stored(tmp_path / "run", n_batches=2)
+    first = organize_run(run).consensus
+    kept = organize_run(open_run(tmp_path / "run")).consensus
+    np.testing.assert_array_equal(kept.distances, first.distances)
+    other = organize_run(run, options={"n_iterations": 1, "beta": 0.0}).consensus
+    assert not np.array_equal(other.distances, first.distances)
+
+
+def test_consensus_of_logits_does_not_see_what_is_masked(tmp_path):
+    one, two = (
+        organize_run(stored(tmp_path / name, "logits", n_batches=2, masked=masked)).consensus
+        for name, masked in (("plain", None), ("spoilt", 1000.0))
+    )
+    np.testing.assert_array_equal(one.distances, two.distances)

@@ -1,18 +1,11 @@
 """Several commands on one run at the same time: an answer or one line, never a traceback."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from haarbor.store import RunPlan, StreamPlan, create_run, open_run
 from tests.analysis.logit_runs import logit_run
-
-
-def started(*words):
-    command = [sys.executable, "-m", "haarbor", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+from tests.cli.builders import started
 
 
 def assert_told(process):

@@ -7,14 +7,6 @@ import pytest
 from haarbor import stored_result
 from haarbor.cli._libraries import require_library
 from haarbor.errors import SettingError
-from tests.analysis.logit_runs import logit_run
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("libraries") / "run"
-    logit_run(folder, contents=("probabilities", "logits"))
-    return folder
 
 
 @pytest.fixture
@@ -47,20 +39,20 @@ def missing(monkeypatch):
         ("torch", "models", ("demo",)),
     ],
 )
-def test_it_is_told_before_the_work(command, missing, run, tmp_path, monkeypatch, library, extra, words):
+def test_it_is_told_before_the_work(command, missing, new_run, tmp_path, monkeypatch, library, extra, words):
     monkeypatch.chdir(tmp_path)
     missing(library)
-    found = command(*[str(run) if word == "RUN" else word for word in words])
+    found = command(*[str(new_run) if word == "RUN" else word for word in words])
     assert found.code == 1
     assert f"the {library} package, which is not installed. Run pip install 'haarbor[{extra}]'" in found.line
-    assert not (run / "results" / "self").exists()
+    assert not (new_run / "results" / "self").exists()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_needs_no_figures_needs_no_matplotlib(command, missing, run, tmp_path, monkeypatch):
+def test_what_needs_no_figures_needs_no_matplotlib(command, missing, new_run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     missing("matplotlib")
-    assert command("info", run).code == 0
+    assert command("info", new_run).code == 0
 
 
 def test_a_library_that_is_there_and_does_not_work_is_not_called_missing(tmp_path, monkeypatch):

@@ -38,3 +38,13 @@ def test_after_an_error_no_further_head_is_begun(monkeypatch):
     told.set()
     time.sleep(0.1)
     assert len(begun) <= 3
+
+
+def test_an_error_in_one_head_is_raised():
+    def work(head):
+        if head == 2:
+            raise ValueError("head 2")
+        return head
+
+    with pytest.raises(ValueError, match="head 2"):
+        parallel_map(work, range(5))

@@ -37,3 +37,10 @@ def rectangular() -> Case:
 @pytest.fixture(scope="session")
 def one_head() -> Case:
     return organised(12, 12, n_layers=1, heads_per_layer=1)
+
+
+@pytest.fixture(scope="session")
+def batches(causal):
+    """Head entropies of four batches on the trees of one."""
+    tensors = [hb.datasets.synthetic_attention(20, 3, 4, batch=batch) for batch in range(4)]
+    return [hb.head_entropy(X, causal.organization.trees, k=90) for X in tensors]

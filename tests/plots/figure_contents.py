@@ -4,8 +4,13 @@ from matplotlib.text import Text
 
 
 def drawn_texts(figure) -> list[str]:
-    """All texts of a figure that are not empty, after a draw."""
+    """Draw a figure and return all its texts that are not empty."""
     figure.draw_without_rendering()
+    return texts_of(figure)
+
+
+def texts_of(figure) -> list[str]:
+    """All texts of a figure that has been drawn, those that are empty left out."""
     return [text.get_text() for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
 
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from figure_contents import drawn_texts
 
 import haarbor as hb
 from haarbor.plots import convergence_figure
+from tests.plots.figure_contents import drawn_texts
 
 
 def test_lines_are_the_changes_and_the_coherence(causal):

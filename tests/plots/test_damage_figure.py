@@ -5,10 +5,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.pruning.builders import made_curves
-
 from haarbor.errors import SettingError
 from haarbor.plots import damage_figure
+from tests.pruning.builders import made_curves
 
 
 def test_every_score_has_a_line_with_its_values_and_errors():

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from tests.samples import HALVES, random_tree
 
 import haarbor as hb
 from haarbor.errors import ShapeError
 from haarbor.plots import paraproduct_figure, save_figure
+from tests.samples import HALVES, random_tree
 
 
 def images(figure):

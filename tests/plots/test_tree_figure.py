@@ -2,11 +2,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from figure_contents import artist, drawn_texts
 
 import haarbor as hb
 from haarbor.plots import tree_figure
 from haarbor.plots.style._head_layers import checked_head_layers
+from tests.plots.figure_contents import artist, drawn_texts
 
 TREE = hb.PartitionTree([[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 2], [0, 1, 2, 3]])
 

@@ -5,18 +5,12 @@ from pathlib import Path
 import pytest
 
 import haarbor.report
-from haarbor.report import report_html
 
 REPORT = Path(haarbor.report.__file__).parent
 ASSETS = REPORT / "assets"
 SCRIPTS = sorted(ASSETS.rglob("*.js"))
 # What is drawn with, and what is put together in the browser alone.
 WITHOUT_PYTHON = ("drawing", "views")
-
-
-@pytest.fixture(scope="module")
-def page(text):
-    return report_html(text)
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""One batch in the page: matrices, mask, orders, pictures."""
+
 from itertools import pairwise
 
 import numpy as np
@@ -69,15 +71,6 @@ def test_large_matrices_are_shown_by_the_means_of_blocks_in_both_orders(text, mo
     np.testing.assert_allclose(
         matrix(found.blobs["head-5"], 8, 8, 2), organised, atol=found.data["quantisation"]["largest_error"]
     )
-
-
-def test_means_of_blocks_are_those_of_loops(rng):
-    values = rng.random((7, 5))
-    found = coarse_matrix(values, 3)
-    for i in range(3):
-        for j in range(2):
-            block = values[3 * i : 3 * i + 3, 3 * j : 3 * j + 3]
-            assert found[i, j] == pytest.approx(block.mean())
 
 
 def test_pictures_and_grids_of_patches_come_along(pictures):

@@ -1,4 +1,4 @@
-"""What is done with a whole run: every batch organised and scored, and all of them together."""
+"""Analysis of a whole run: every batch is organised and scored, then all batches together."""
 
 from haarbor.analysis._asked_part import asked_part, checked_batch, require_run
 from haarbor.analysis._coherence_controls import CONTROLS, CoherenceControls, Control, coherence_controls

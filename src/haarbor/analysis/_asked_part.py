@@ -1,4 +1,4 @@
-"""The part of a run that a function is asked for, and the batch."""
+"""Checks of the run, the part of it and the batch that a function is called with."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["asked_part", "checked_batch", "require_run"]
 
 
 def asked_part(run: Run | RunPart, content: str | None = None, stream: str | None = None) -> RunPart:
-    """Part of a run that is asked for; see :meth:`haarbor.store.Run.part`.
+    """Part of a run that the caller asks for; see :meth:`haarbor.store.Run.part`.
 
     Parameters
     ----------
     run : Run or RunPart
-        A part is taken as it is where neither content nor stream is asked for.
+        A part is returned unchanged unless a content or stream is asked for.
     content : {"probabilities", "logits"}, optional
     stream : str, optional
 
     Raises
     ------
     SettingError
-        If `run` is no run, or does not hold what was asked for.
+        If `run` is not a run, or does not hold what was asked for.
     """
     if isinstance(run, RunPart):
         if content is None and stream is None:
@@ -35,23 +35,23 @@ def asked_part(run: Run | RunPart, content: str | None = None, stream: str | Non
 
 
 def require_run(run: object) -> None:
-    """Raise unless `run` is one.
+    """Raise unless `run` is a Run.
 
     Raises
     ------
     SettingError
-        If it is not.
+        If it is something else.
     """
     require_kind("run", run, Run, "Open it with haarbor.open_run(place).")
 
 
 def checked_batch(run: Run, batch: int) -> int:
-    """`batch` if it is a complete one of the run.
+    """Return `batch` as an int if it is the number of a complete batch of the run.
 
     Raises
     ------
     SettingError
-        If it is not.
+        If the run has no complete batch of that number.
     """
     there = run.batches
     if not is_whole_number(batch) or batch not in there:

@@ -23,16 +23,19 @@ __all__ = ["CONTROLS", "CoherenceControls", "Control", "coherence_controls"]
 
 Control = Literal["shuffled_items", "random_trees", "shuffled_entries", "original_order"]
 CONTROLS: tuple[Control, ...] = ("shuffled_items", "random_trees", "shuffled_entries", "original_order")
-"""In the order in which they are told."""
+"""In the order in which tables list them."""
 
 
 @stored_result("CoherenceControls")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CoherenceControls:
-    """l1 norm of the Haar expansion of a tensor on its trees, and of four controls; lower is better."""
+    """Coherence of a tensor on its trees, and of four controls to compare it with.
+
+    Coherence is the l1 norm of the Haar expansion: the sum of the absolute coefficients. Lower is better.
+    """
 
     organised: float
-    """On the trees found."""
+    """On the trees that the questionnaire found."""
     shuffled_items: FloatArray
     """On the same trees with their items shuffled, shape (n_seeds,)."""
     random_trees: FloatArray
@@ -40,16 +43,19 @@ class CoherenceControls:
     shuffled_entries: FloatArray
     """Of the tensor with its valid entries shuffled, organised afresh, shape (n_seeds,)."""
     original_order: FloatArray
-    """On trees that halve the original order again and again, shape (1,): there is no chance in it."""
+    """On trees that halve the original order again and again, shape (1,): this control is not random."""
     seed: int
 
     @property
     def n_seeds(self) -> int:
-        """How often chance was asked."""
+        """How often each random control was made."""
         return int(self.shuffled_items.size)
 
     def ratios(self, control: Control) -> FloatArray:
-        """How many times the organised l1 norm a control has, one entry a seed; above 1 it is worse."""
+        """Coherence of a control divided by that of the organised tensor, one entry per seed.
+
+        Above 1 the control is worse than the organised tensor.
+        """
         if control not in CONTROLS:
             raise SettingError(
                 f"control must be one of {', '.join(CONTROLS)}; found {control!r}. Name one of them."
@@ -72,16 +78,16 @@ def coherence_controls(
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> CoherenceControls:
-    """Coherence of a tensor on its trees, and on or of things with less structure.
+    """Compare the coherence of an organised tensor with controls that have less structure.
 
     Parameters
     ----------
     X : array_like of float, the organised shape
     organization : Organization
-        Of `X`; its settings are used to organise the shuffled entries.
+        Trees of `X`; the tensor with shuffled entries is organised with the same settings.
     mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
-        True where valid. Only valid entries are shuffled, among themselves: the shape of the
-        mask is no discovery, and the control keeps it.
+        True where valid. Only valid entries are shuffled, among themselves, so that the control keeps
+        the shape of the mask: that shape is given, not discovered.
     content : {"auto", "logits", "probabilities"}, default "auto"
         What masked entries are taken to be, see :func:`haarbor.organize`.
     n_seeds : int, default 5
@@ -96,7 +102,7 @@ def coherence_controls(
     Raises
     ------
     DataError
-        If every entry is zero: no tree is better than another.
+        If every entry is zero: then no tree is better than another.
     SettingError
         If an argument is of another kind, or `n_seeds` is not at least 1.
 
@@ -152,13 +158,13 @@ def _shuffled_coherence(
     settings: QuestionnaireSettings,
     rng: np.random.Generator,
 ) -> float:
-    """Coherence of the tensor with its valid entries shuffled, on trees found for that."""
+    """Coherence of the tensor with its valid entries shuffled, on trees found for the shuffled tensor."""
     shuffled = tensor.copy()
     shuffled[valid] = rng.permutation(tensor[valid])
     if kind != "unmasked":
         shuffled = neutral_tensor(shuffled, settings.axes, valid, kind)[0]
     with warnings.catch_warnings():
-        # Chance may well leave a slice of zeros; that says nothing of the user's tensor.
+        # Shuffling may leave a slice of zeros by chance; that says nothing about the user's tensor.
         warnings.simplefilter("ignore", AffinityWarning)
         again = organize(
             shuffled, settings.axes, n_iterations=settings.n_iterations, initial=settings.initial,

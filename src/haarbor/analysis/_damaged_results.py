@@ -1,4 +1,4 @@
-"""Results kept in a run, and what is said of those that were damaged."""
+"""Reading the results kept in a run, and the warning where some of them were damaged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _N_NAMED = 5
 
 
 def damaged_name(name: str, batch: int | None) -> str:
-    """How a result is named where it is told of.
+    """Name of a result in messages.
 
     Examples
     --------
@@ -26,18 +26,18 @@ def damaged_name(name: str, batch: int | None) -> str:
 
 
 def whole_result(part: RunPart, name: str, kind: type, damaged: list[str], *, batch: int | None) -> Any:
-    """Result if the run holds it whole; None if it has to be made.
+    """Return a result if the run holds it undamaged, or None if it has to be computed.
 
     Parameters
     ----------
     part : RunPart
     name : str
     kind : type
-        What it must be.
+        Class that the result must have.
     damaged : list of str
-        Gets its name where it was damaged, or is of another kind.
+        The name of the result is appended where it is damaged or of another class.
     batch : int or None
-        That it was made from; None for all.
+        The batch it was made from; None for all batches together.
     """
     kept = part.kept_result(name, batch=batch)
     if kept.state == "damaged" or (kept.state == "whole" and not isinstance(kept.value, kind)):
@@ -47,7 +47,7 @@ def whole_result(part: RunPart, name: str, kind: type, damaged: list[str], *, ba
 
 
 def readable_result(part: RunPart, name: str, *, batch: int | None = None) -> Any:
-    """Result of the batches as they are, None if there is none.
+    """Return a result that the run holds, or None if it holds none of that name.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def readable_result(part: RunPart, name: str, *, batch: int | None = None) -> An
 
 
 def tell_remade(damaged: Sequence[str]) -> None:
-    """Warn of results that were damaged and have been made again; nothing where there were none."""
+    """Warn that the results named in `damaged` were damaged and have been made again, if there are any."""
     if not damaged:
         return
     named = ", ".join(damaged[:_N_NAMED])

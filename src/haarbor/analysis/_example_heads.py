@@ -1,4 +1,4 @@
-"""Heads worth showing: those whose matrices gain most by being organised."""
+"""Choice of heads to show: those whose matrices gain most by being organised."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["example_heads", "organization_gain"]
 
 
 def organization_gain(X: npt.ArrayLike, trees: Mapping[str, PartitionTree]) -> FloatArray:
-    """How much the l1 norm of each head falls from its original order to the trees, by its l2 norm.
+    """How much the l1 norm of the Haar coefficients of each head falls when the head is organised.
 
-    Of each head only what differs between its queries is looked at: one that always attends to the
-    same keys has nothing to organise but those keys.
+    The l1 norm on `trees` is subtracted from that in the original order, and the difference is divided
+    by the l2 norm of the head. The mean over the queries is removed first: a head in which every query
+    attends to the same keys has nothing to organise.
 
     Parameters
     ----------
@@ -30,8 +31,8 @@ def organization_gain(X: npt.ArrayLike, trees: Mapping[str, PartitionTree]) -> F
     Returns
     -------
     ndarray of float64, shape (n_heads,)
-        0 for a head whose queries are all alike, negative where the original order is better. That
-        order stands for the tree that halves it again and again.
+        0 for a head whose queries are all alike, negative where the original order is better. The
+        original order is represented by the tree that halves it again and again.
 
     Examples
     --------

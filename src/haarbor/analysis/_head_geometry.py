@@ -1,4 +1,4 @@
-"""Where the heads of a run lie: their map, tree, affinity and nearest neighbours."""
+"""How the heads of a run lie to each other: diffusion map, tree, affinity and nearest neighbours."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class HeadGeometry:
     eigenvalues: FloatArray
     tree: PartitionTree
     order: IntArray
-    """Leaves of the tree, neighbours alike, shape (n,)."""
+    """Leaf order of the tree, in which similar heads are neighbours, shape (n,)."""
     affinity: FloatArray
     """Shape (n, n)."""
     distances: FloatArray
-    """Tree EMD, mean over batches, shape (n, n)."""
+    """Tree earth mover's distance of every two heads, mean over batches, shape (n, n)."""
     nearest: IntArray
-    """The nearest other heads of each, nearest first, shape (n, at most 8)."""
+    """The nearest other heads of each head, nearest first, shape (n, at most 8)."""
 
 
 def head_geometry(consensus: Consensus) -> HeadGeometry:
-    """Geometry of the heads from what all batches say together.
+    """Geometry of the heads from the consensus of all batches.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from haarbor.trees import PartitionTree
 __all__ = ["alike_groups", "outlying_heads"]
 
 ALIKE_SHARE = 0.25
-"""Heads of a group lie at most so many median distances apart, on average."""
+"""The mean distance within a group is at most this share of the median distance of all pairs of heads."""
 
 
 def alike_groups(tree: PartitionTree, distances: FloatArray, share: float = ALIKE_SHARE) -> list[IntArray]:
@@ -19,7 +19,7 @@ def alike_groups(tree: PartitionTree, distances: FloatArray, share: float = ALIK
     Parameters
     ----------
     tree : PartitionTree
-        Of the heads.
+        Tree of the heads.
     distances : ndarray of float, shape (n, n)
     share : float, default 0.25
         The mean distance within a folder must be at most this share of the median distance of all pairs.

@@ -19,7 +19,7 @@ class HeadScore:
     name: str
     """Short and without spaces, as in a column of a table."""
     label: str
-    """As a reader would call it."""
+    """Name for readers, as in a heading."""
     meaning: str
     """What it measures, in a sentence or two."""
     high_means: str
@@ -36,7 +36,7 @@ class HeadScore:
 
 @dataclass(frozen=True, slots=True)
 class ScoreWords:
-    """All of a score but its values."""
+    """Name, label and explanations of a score: everything but its values."""
 
     name: str
     label: str

@@ -28,11 +28,11 @@ def head_scores(
     run : Run or RunPart
         Organised; see :func:`haarbor.analysis.organize_run`.
     batch : int, optional
-        The scores of one batch; if not given, means over all batches, and what is known of all
-        batches together.
+        Batch whose scores are returned; if not given, means over all batches, and the scores that
+        need all batches together.
     content : {"probabilities", "logits"}, optional
     stream : str, optional
-        What is meant where none is given says :meth:`haarbor.store.Run.part`.
+        :meth:`haarbor.store.Run.part` says which content and stream are the default.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def head_scores(
     DataError
         If there are none.
     StoreError
-        If those of the organised run are damaged.
+        If a result of :func:`haarbor.analysis.organize_run` is damaged.
 
     Warns
     -----
@@ -52,7 +52,7 @@ def head_scores(
         If a result of ``haarbor invariance`` is damaged; it is left out.
     """
     part = asked_part(run, content, stream)
-    # Whether it is there its marker tells: a list of all batches would be made for each of them.
+    # Whether the batch is there is not checked here: that lists all batches, once for each batch scored.
     if batch is not None and not is_whole_number(batch):
         raise SettingError(
             f"batch must be a whole number; found {found_text(batch)}. Choose one of run.batches."

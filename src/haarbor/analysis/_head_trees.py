@@ -26,7 +26,8 @@ HEAD_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "ours": {"initial": "cosine", "alpha": 0.0, "beta": 1.0, "n_iterations": 10},
     "paper": {"initial": "cosine", "alpha": 1.0, "beta": 0.0, "n_iterations": 10},
 }
-"""Options of :func:`haarbor.organize` for a single head: the paper's, and with weights as for tensors."""
+"""Options of :func:`haarbor.organize` for a single head: with the folder weights that tensors have by
+default ("ours"), or with those of the paper ("paper")."""
 
 
 @stored_result("HeadTrees")
@@ -123,7 +124,7 @@ def head_trees(
 
     def organized(head: int) -> Organization:
         matrix = np.ascontiguousarray(tensor[:, :, head])
-        # One thread per head: the heads are what is shared out.
+        # One thread per head: the work is divided among threads by heads.
         return organize(matrix, mask=mask, content=content, engine=CpuEngine(threads=1), **options)
 
     found = parallel_map(organized, chosen, on_progress, step="organising heads")

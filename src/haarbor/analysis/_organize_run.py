@@ -1,4 +1,4 @@
-"""Every batch of a run organised and scored, and all batches together."""
+"""Organise and score every batch of a run, then all batches together."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ _OF_A_BATCH: Mapping[str, type] = {
     "network-entropy": NetworkEntropy,
 }
 _NOTE = "asked"
-"""Says what a batch was asked; written last, it stands for all the rest."""
+"""Result that holds the options a batch was organised with. It is written last: where it is, the other
+results of the batch are complete."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RunAnalysis:
-    """What was found in a run."""
+    """Results of :func:`organize_run`."""
 
     batches: tuple[int, ...]
     content: str
@@ -49,7 +50,7 @@ class RunAnalysis:
     stability: RankingStability
     consensus: Consensus
     n_reused: int
-    """Batches whose results were there already."""
+    """Number of batches whose results were in the run already."""
     remade: tuple[str, ...]
     """Results that were damaged and have been made again, as in "organization of batch 3"."""
 
@@ -60,7 +61,7 @@ class RunAnalysis:
 
 
 class _Batch(NamedTuple):
-    """What all batches together are made of."""
+    """Results of one batch."""
 
     organization: Organization
     head_entropy: HeadEntropy
@@ -79,20 +80,20 @@ def organize_run(
 ) -> RunAnalysis:
     """Organise and score every batch of a run; keep all results in it.
 
-    For each batch the trees, affinities and entropies; for all of them
-    the stability of the entropy ranking and one consensus tree of heads. What an earlier call with
-    options of the same meaning has finished is not done again, unless it was damaged since.
+    Each batch gets trees, affinities and entropies. All batches together get the stability of the
+    entropy ranking and one consensus tree of heads. What an earlier call with options of the same
+    meaning has finished is not done again, unless it was damaged since.
 
     Parameters
     ----------
     run : Run or RunPart
     content : {"probabilities", "logits"}, optional
     stream : str, optional
-        What is meant where none is given says :meth:`haarbor.store.Run.part`.
+        :meth:`haarbor.store.Run.part` says which content and stream are the default.
     options : mapping, optional
         Options of :func:`haarbor.organize`, such as ``n_iterations``.
     k, network_k : int
-        Functions summed over in the entropies of heads and of the network.
+        How many Haar functions the entropies of the heads and of the network sum over.
     on_progress : function of (step, done, total), optional
 
     Returns
@@ -131,7 +132,7 @@ def organize_run(
         found = _finished(part, batch, question, damaged)
         if found is None:
             if not made:
-                # Made of all batches, so they end with the first that changes.
+                # They are made from all batches, so they are no longer valid once one batch changes.
                 stability = together = None
                 part.delete_result("ranking-stability")
                 part.delete_result("consensus")
@@ -168,12 +169,12 @@ def _tensors(part: RunPart, batches: Sequence[int]) -> Iterator[Any]:
 
 
 def _finished(part: RunPart, batch: int, question: Question, damaged: list[str]) -> _Batch | None:
-    """Results of a batch if all are there; the names of damaged ones go to `damaged`."""
+    """Return the results of a batch if all are there; append the names of damaged ones to `damaged`."""
     note = whole_result(part, _NOTE, dict, damaged, batch=batch)
     if note is None or Question.kept(note) != question:
         return None
     found = {name: part.kept_result(name, batch=batch).value for name in _OF_A_BATCH}
-    # Also those that are gone: the note says that they were there.
+    # Missing results count as damaged too: the note says that they were there.
     lost = [name for name, kind in _OF_A_BATCH.items() if not isinstance(found[name], kind)]
     damaged += [damaged_name(name, batch) for name in lost]
     if lost:

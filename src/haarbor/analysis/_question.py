@@ -1,4 +1,4 @@
-"""What a run was asked when it was organised: every option in full, however it was spelled."""
+"""The options a run was organised with, all written out, so that they can be compared."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _DEFAULTS: Mapping[str, Any] = {
     for name, parameter in inspect.signature(organize).parameters.items()
     if name not in ("X", "axes", "engine", "mask", "content")
 }
-"""Options that the trees depend on; who does the sums is none of them."""
+"""Options that the trees depend on; the engine that computes them is not one of these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Options of the questionnaire and of the entropies; equal where they mean the same."""
+    """Options of the questionnaire and of the entropies; two are equal if they mean the same."""
 
     options: Mapping[str, Any]
     """Every option of :func:`haarbor.organize` that the trees depend on."""
     k: int
-    """Functions summed over in the entropies of heads."""
+    """How many Haar functions the entropies of the heads sum over."""
     network_k: int
-    """Functions summed over in the entropy of the network."""
+    """How many Haar functions the entropy of the network sums over."""
 
     @classmethod
     def asked(cls, options: Mapping[str, Any] | None = None, k: int = 400, network_k: int = 100) -> Question:
-        """Question in full: defaults filled in, numbers plain, one exponent per axis.
+        """Question with all options written out: defaults filled in, plain numbers, one exponent per axis.
 
         Parameters
         ----------
@@ -84,9 +84,9 @@ class Question:
 
     @classmethod
     def kept(cls, value: Any) -> Question | None:
-        """Question that :meth:`to_result` described, in this version or an earlier; None if it is none."""
+        """Question stored by :meth:`to_result` of this or an earlier version; None if it cannot be read."""
         try:
-            # Earlier versions kept the options as they were spelled, the engine among them.
+            # Earlier versions kept the options as the user wrote them, with the engine among them.
             options = {name: option for name, option in value["options"].items() if name != "engine"}
             return cls.asked(options, value["k"], value["network_k"])
         except (HaarborError, TypeError, KeyError, AttributeError):
@@ -104,7 +104,10 @@ class Question:
 
 
 def question_before(part: RunPart) -> Question:
-    """What a part of a run was asked before, by the first batch that knows; else the usual question."""
+    """Options that a part of a run was organised with before; the default ones if it was not.
+
+    They are those of the first batch that has kept them.
+    """
     damaged = []
     for batch in part.batches:
         kept = part.kept_result("asked", batch=batch)
@@ -114,7 +117,7 @@ def question_before(part: RunPart) -> Question:
         if kept.state == "damaged":
             damaged.append(batch)
     for batch in damaged:
-        # The note is gone, and its answers still say what they are answers to.
+        # The kept options are damaged, but the results made with them still hold most of them.
         names = ("organization", "head-entropy", "network-entropy")
         org, heads, network = (part.kept_result(name, batch=batch).value for name in names)
         if isinstance(org, Organization):
@@ -128,8 +131,8 @@ def question_before(part: RunPart) -> Question:
 
 
 def _asked_functions(entropy: object, usual: int) -> int:
-    """Number of functions that an entropy was asked for, as far as it can be known."""
+    """Number of functions that an entropy was asked to sum over, as far as it can be known."""
     if not isinstance(entropy, HeadEntropy | NetworkEntropy):
         return usual
-    # An entropy of all functions may have been asked for more than there are.
+    # Where the entropy sums over all functions, more may have been asked for than there are.
     return entropy.k if entropy.k < entropy.n_functions else max(entropy.k, usual)

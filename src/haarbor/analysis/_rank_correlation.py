@@ -1,4 +1,4 @@
-"""Whether two figures of heads put them in the same order."""
+"""Whether two measurements put the heads in the same order."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["rank_correlation"]
 
 
 def rank_correlation(one: FloatArray, two: FloatArray, *, least: int = 3) -> float:
-    """Spearman's rank correlation over the heads that have both figures.
+    """Spearman's rank correlation over the heads that have both values.
 
     Parameters
     ----------
     one, two : ndarray, shape (n_heads,)
-        NaN or infinite where a head has no figure.
+        One value per head; NaN or infinite where a head has none.
     least : int, default 3
-        Of fewer heads nothing is said.
+        Smallest number of heads for which the correlation is computed.
 
     Returns
     -------
     float
-        NaN for fewer heads than `least`, or if one of the figures is the same for all of them.
+        NaN for fewer heads than `least`, or if `one` or `two` is the same for all of them.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def rank_correlation(one: FloatArray, two: FloatArray, *, least: int = 3) -> flo
     present = np.isfinite(one) & np.isfinite(two)
     if present.sum() < least or np.ptp(one[present]) == 0 or np.ptp(two[present]) == 0:
         return float("nan")
-    # Slow to import, and few need it.
+    # Imported only where it is needed, because it is slow to import.
     from scipy.stats import spearmanr
 
     return float(spearmanr(one[present], two[present]).statistic)

@@ -1,4 +1,4 @@
-"""A small table that reads as Markdown and computes as CSV."""
+"""A small table, written as Markdown for people and as CSV for programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Cell", "ResultTable", "escaped"]
 
 Cell = str | int | float | None
 _IN_QUOTES = "\n\t"
-"""What a quoted cell of CSV can hold; Markdown has spaces instead."""
+"""Control characters that a quoted cell of CSV can hold; Markdown gets spaces instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class ResultTable:
     """Table of texts and numbers; None is an empty cell."""
 
     name: str
-    """Of its files."""
+    """Name of its files, without their endings."""
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]

@@ -1,4 +1,4 @@
-"""Softmax invariance of every head of a run, and what it goes with."""
+"""Softmax invariance of every head of a run, and its correlation with other measurements."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ def run_invariance(
     stream : str, optional
         The first one if not given.
     settings : {"ours", "paper"}, default "ours"
-        Of the questionnaire of each head; see :func:`haarbor.analysis.head_trees`.
+        With which settings each head is organised; see :func:`haarbor.analysis.head_trees`.
     seed : int, default 0
-        Of the controls.
+        Seed of the random controls.
     on_progress : function of (step, done, total), optional
-        Every head counts twice: organised, and measured.
+        Every head counts twice: once when it is organised, once when it is measured.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def _measured(
 
 
 def _half(on_progress: OnProgress | None, which: int) -> OnProgress | None:
-    """Progress of the first or second of two equal parts."""
+    """Report the progress of the first (0) or second (1) half of the work as progress of the whole."""
     if on_progress is None:
         return None
 

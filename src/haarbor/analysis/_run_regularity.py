@@ -1,4 +1,4 @@
-"""Hölder exponents of every head of a run, organised and in the order of the text."""
+"""Hölder exponents (smoothness) of every head of a run, organised and in the order of the text."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def run_regularity(
     batch : int, default 0
     stream : str, optional
     settings : {"ours", "paper"}, default "ours"
-        Of the questionnaire of each head.
+        With which settings each head is organised; see :func:`haarbor.analysis.head_trees`.
     seed : int, default 0
     on_progress : function of (step, done, total), optional
 

@@ -74,15 +74,17 @@ _HOLDER_GAIN = ScoreWords(
 
 
 def measured(part: RunPart, name: str, batch: int | None = None) -> Iterator[tuple[int, Any]]:
-    """Batches with a result of the logits called `name`, and the result; damaged ones are told and left out.
+    """Yield every batch whose logits have a result called `name`, with that result.
+
+    Damaged results are left out with a ResultWarning.
 
     Parameters
     ----------
     part : RunPart
-        Of any content; the results are those of the logits of its stream.
+        A part of any content; the results are those of the logits of its stream.
     name : str
     batch : int, optional
-        The only one to look at; all if not given.
+        The only batch to look at; all batches if not given.
     """
     if "logits" not in part.run.contents:
         return
@@ -101,7 +103,7 @@ def measured(part: RunPart, name: str, batch: int | None = None) -> Iterator[tup
 
 
 def softmax_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
-    """Scores of ``softmax-invariance``: of a batch, or means over those that have it."""
+    """Scores from results ``softmax-invariance``: of one batch, or means over the batches that have it."""
     each = [found for _, found in measured(part, "softmax-invariance", batch)]
     if not each:
         return []
@@ -110,7 +112,7 @@ def softmax_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
 
 
 def regularity_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
-    """Scores of ``holder-exponents``: of a batch, or means over those that have it."""
+    """Scores from results ``holder-exponents``: of one batch, or means over the batches that have it."""
     each = [found for _, found in measured(part, "holder-exponents", batch)]
     if not each:
         return []
@@ -121,7 +123,7 @@ def regularity_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
 
 
 def _mean(columns: list[FloatArray]) -> FloatArray:
-    """Mean of the batches that have a figure; NaN where none has."""
+    """Mean over the batches in which a head has a value; NaN where it has none in any."""
     table: FloatArray = np.stack([np.asarray(column, dtype=np.float64) for column in columns])
     known = np.isfinite(table)
     counts = known.sum(axis=0)

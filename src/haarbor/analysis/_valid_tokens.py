@@ -28,7 +28,7 @@ class ValidTokens:
     """Positions of the valid keys."""
 
     def filled(self, content: str) -> FloatArray:
-        """Tensor as it is organised and scored: masked logits have the mean of their row.
+        """Tensor as it is organised and scored: masked logits are replaced by the mean of their row.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class ValidTokens:
 
 
 def valid_tokens(tensor: npt.ArrayLike, mask: npt.ArrayLike) -> ValidTokens:
-    """Cut away queries that see nothing and keys that nothing sees.
+    """Cut away padding: queries that may attend to no key, and keys that no query may attend to.
 
     Parameters
     ----------

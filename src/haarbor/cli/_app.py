@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import typer
 
-from haarbor.cli._capture import capture
-from haarbor.cli._demo import demo
-from haarbor.cli._figures import figures
-from haarbor.cli._info import info
-from haarbor.cli._invariance import invariance
+from haarbor.cli._capture_command import capture
+from haarbor.cli._demo_command import demo
+from haarbor.cli._figures_command import figures
+from haarbor.cli._info_command import info
+from haarbor.cli._invariance_command import invariance
 from haarbor.cli._once_only import OnceOnly
-from haarbor.cli._organize import organize
-from haarbor.cli._prune import prune
-from haarbor.cli._report import report
+from haarbor.cli._organize_command import organize
+from haarbor.cli._prune_command import prune
+from haarbor.cli._report_command import report
 from haarbor.version import __version__
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="haarbor",
-    help="Trees on the queries, keys and heads of a transformer's attention: organise, score, draw.",
+    help="Organise, score, draw and prune the attention heads of a transformer by means of trees.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -39,7 +39,7 @@ def _options(
         False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
-    """Trees on the queries, keys and heads of a transformer's attention: organise, score, draw."""
+    """Organise, score, draw and prune the attention heads of a transformer by means of trees."""
 
 
 for command in (demo, capture, organize, figures, invariance, report, prune, info):

@@ -1,4 +1,4 @@
-"""Checks of the paths that a command reads and writes, before anything slow begins."""
+"""Checks of the paths that haarbor capture reads and writes, before anything slow begins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ELSEWHERE = ("zoo:", "timm:")
 
 
 def require_model(model: str) -> None:
-    """Refuse a model that is a path to nothing, or to something else; names on a hub are not looked up.
+    """Refuse a path at which there is no model; names on a hub are not looked up.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def require_model(model: str) -> None:
 
 
 def require_data(data: str) -> None:
-    """Refuse data that are a path to nothing, or to what may not be read.
+    """Refuse a path at which there are no data that may be read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a run was begun with, by the names of the options."""
+"""The options of haarbor capture by which messages name what differs between two runs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ CAPTURE_WORDS: Mapping[str, str] = {
     "model_dtype": "weights of {}",
     "place": "another --out",
 }
-"""How messages of the command line name what `haarbor.capturing.continued_plan` compares."""
+"""How messages of the command line name each thing that `haarbor.capturing.continued_plan` compares."""
 
 
 def require_same_flags(there: RunPlan, here: RunPlan, out: str) -> None:
-    """Refuse to continue a run with other flags, for flags that change several things in the plan.
+    """Refuse to continue a run with other flags, for flags that change several parts of the plan.
 
     Parameters
     ----------
     there, here : RunPlan
-        Of the run, and of what is to be captured now.
+        Plan of the run that was begun, and of what is to be captured now.
     out : str
         As given on the command line.
 

@@ -1,4 +1,4 @@
-"""What the demo found, in three plain sentences."""
+"""What the demo found, in three sentences."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Attention of an embedded network on the sample that comes with it."""
+"""Runs of the networks inside the package, on the samples that come with them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from haarbor.cli._capture_command import capture_command
+from haarbor.cli._capture_line import capture_line
 from haarbor.cli._libraries import require_library
 from haarbor.on_progress import OnProgress
 from haarbor.store import Run
@@ -21,13 +21,13 @@ def embedded_run(
     n_tokens: int,
     on_progress: OnProgress,
 ) -> Run:
-    """Run of an embedded network: probabilities and logits of every head.
+    """Capture the probabilities and logits of every head of a network inside the package.
 
     Parameters
     ----------
     name : {"transformer-xl", "vision-transformer"}
     location : Path
-        Of the run; one that is complete is taken as it is.
+        Place of the run; a run that is complete is used as it is.
     n_batches, n_tokens : int
     on_progress : function of (step, done, total)
 
@@ -40,7 +40,7 @@ def embedded_run(
     SettingError
         If PyTorch or transformers are not installed.
     """
-    # Importing torch and transformers takes seconds: something must be seen to happen.
+    # Importing torch and transformers takes seconds, so progress is shown before it.
     on_progress("loading", 0, 1)
     for library in ("torch", "transformers"):
         require_library(library, user="the demo runs two networks and", extra="models")
@@ -64,7 +64,7 @@ def embedded_run(
         name=loaded.name,
         settings={
             "data": samples.description,
-            "command": capture_command(
+            "command": capture_line(
                 loaded.name,
                 "zoo",
                 str(location),

@@ -1,4 +1,4 @@
-"""Failures that are the user's circumstances, not a defect of the program, in one line."""
+"""Failures that come from the user's circumstances, not from a defect of the program, told in one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["failure_line"]
 _PERMISSIONS = "Change its permissions, or choose another place."
 _FREE_SPACE = "Free some space, then run the same command again."
 _SAME_AGAIN = "Check the path, and that nothing else changes it meanwhile."
-# Of a file that the message can name.
+# Failures of a file, which the message must be able to name.
 _OF_A_FILE = {
     errno.EACCES: _PERMISSIONS,
     errno.EPERM: _PERMISSIONS,
@@ -29,7 +29,7 @@ _OF_A_FILE = {
     errno.ENXIO: _SAME_AGAIN,
     errno.ENODEV: _SAME_AGAIN,
 }
-# Of the machine, so that no file need be named.
+# Failures of the machine, for which no file need be named.
 _OF_THE_MACHINE = {
     errno.ENOSPC: _FREE_SPACE,
     errno.EDQUOT: _FREE_SPACE,
@@ -40,7 +40,7 @@ _OF_THE_MACHINE = {
     errno.ENFILE: "Close other programs.",
     errno.ENOMEM: "Close other programs, or take less at a time.",
 }
-# A file of the package that is missing is a defect.
+# A missing file inside this folder is a defect of the program.
 _PACKAGE = str(Path(__file__).parents[1])
 _EXTRAS = {
     "matplotlib": "report",
@@ -58,7 +58,7 @@ _EXTRAS = {
 
 
 def failure_line(error: BaseException) -> str | None:
-    r"""What a user is told of a failure: what must hold, what was found, what to do.
+    r"""The line that tells a user of a failure: what must hold, what was found, what to do.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def failure_line(error: BaseException) -> str | None:
     Returns
     -------
     str or None
-        One line; None for anything that may be a defect, whose traceback has to be seen.
+        None for anything that may be a defect: its traceback has to be seen.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ctrl-C: one line and exit code 130, soon, whatever the program is doing."""
+"""Ctrl-C ends the program soon, with one line and exit code 130, whatever it is doing."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["EXIT_CODE", "Interruption"]
 
 EXIT_CODE = 130
 _LINE = "haarbor: interrupted; what was complete is kept."
-# Enough to give back locks and to close files; a run on disk bears the loss of the rest.
+# Enough to release locks and to close files; a run on disk stays whole even without them.
 _PATIENCE_SECONDS = 1.0
 _SHOW_CURSOR = "\x1b[?25h"
 
 
 class Interruption:
-    """The wish of the user to stop, and its end of the process.
+    """An interrupt by the user, and how it ends the process.
 
     The first signal raises KeyboardInterrupt as usual. That is not enough: the main thread may be
     inside compiled code, may be waiting for threads that work on, or may lose the exception in a
-    place that ignores exceptions. So a second thread hears of the signal too, and ends the process
-    if it is still there when its patience is over.
+    place that ignores exceptions. So a second thread is told of the signal too, and ends the process
+    if it is still running after a second.
     """
 
     def __init__(self) -> None:
@@ -38,11 +38,11 @@ class Interruption:
         self._telling = threading.Lock()
 
     def watch(self) -> None:
-        """From now on, to the end of the process."""
-        # Who started the process may have said that interrupts are not for it, as with nohup or &.
+        """Handle interrupts from now on, to the end of the process."""
+        # The process may have been started so that it ignores interrupts, as with nohup or &.
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return
-        # Handlers belong to the main thread.
+        # Only the main thread may set handlers.
         if threading.current_thread() is not threading.main_thread():
             return
         hearing, heard = socket.socketpair()
@@ -52,19 +52,19 @@ class Interruption:
         threading.Thread(target=self._end_soon, args=(hearing,), name="interruption", daemon=True).start()
 
     def tell(self) -> None:
-        """Say so on stderr, once."""
+        """Tell of the interrupt on stderr, once."""
         if self._telling.acquire(blocking=False) and sys.stderr is not None:
             with contextlib.suppress(OSError, ValueError):
                 sys.stderr.write(f"{_LINE}\n")
                 sys.stderr.flush()
 
     def end(self) -> NoReturn:
-        """End the process: not by way of its threads, nor of taking down every library."""
+        """End the process without waiting for its threads or for libraries to shut down."""
         self.tell()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-        # Files for the time being are removed there.
+        # These functions remove temporary files.
         atexit._run_exitfuncs()
         os._exit(EXIT_CODE)
 
@@ -82,7 +82,7 @@ class Interruption:
         self._end()
 
     def _end(self) -> NoReturn:
-        # Past sys.stderr: the main thread may hold its lock.
+        # Written without sys.stderr, whose lock the main thread may hold.
         if self._telling.acquire(blocking=False):
             with contextlib.suppress(OSError):
                 shown = f"{_SHOW_CURSOR}\n{_LINE}\n" if os.isatty(2) else f"{_LINE}\n"

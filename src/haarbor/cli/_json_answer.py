@@ -1,4 +1,4 @@
-"""An answer that a program reads."""
+"""Answers of commands as JSON, for programs to read."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ __all__ = ["echo_json", "without_nan"]
 
 
 def echo_json(answer: Any) -> None:
-    """Print JSON: plain ASCII, and null for numbers that JSON has no word for."""
-    text = json.dumps(without_nan(answer), indent=2, allow_nan=False)
-    # The one control character that JSON may leave as it is.
-    typer.echo(text.replace("\x7f", "\\u007f"))
+    """Print JSON in ASCII, with null for NaN and the infinities, which JSON cannot write."""
+    typer.echo(json.dumps(without_nan(answer), indent=2, allow_nan=False))
 
 
 def without_nan(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Libraries that not every installation has, asked for before the work that needs them."""
+"""Check that an optional library can be imported, made before the work that needs it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def require_library(module: str, *, user: str, extra: str) -> None:
     Parameters
     ----------
     module : str
-        The part of it that is used.
+        The module of the library that is used.
     user : str
         What needs it, for the message.
     extra : str
-        With which it is installed.
+        Extra of Haarbor with which the library is installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The haarbor command from its first moment, in which little is loaded that an interrupt could meet."""
+"""The start of the haarbor command; it imports little, so that an interrupt is handled from the beginning."""
 
 import os
 import sys
@@ -11,14 +11,14 @@ def main() -> None:
 
     Exit code 0 on success; 1 with one line on stderr for bad input or data, or where disk, memory,
     permissions or libraries do not suffice; 2 for wrong usage; 130 after Ctrl-C. Anything else is a
-    defect and shows its traceback. Nobody who reads the output: 1, and silence.
+    defect and shows its traceback. If nobody reads the output, the exit code is 1 and nothing is said.
     """
     try:
         from haarbor.cli._whole_command import whole_command
 
         whole_command()
     except KeyboardInterrupt:
-        # It came before there was anybody to hear of it; nothing has been opened that has to be closed.
+        # It came before the handler was set; nothing has been opened yet that has to be closed.
         if sys.stderr is not None:
             sys.stderr.write("haarbor: interrupted; what was complete is kept.\n")
             sys.stderr.flush()

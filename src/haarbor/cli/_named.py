@@ -1,4 +1,4 @@
-"""Arguments that must name something."""
+"""Check of arguments that must name something."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _Words = TypeVar("_Words", str, list[str], None)
 
 
 def named(value: _Words) -> _Words:
-    """`value` if it can name something on this machine; wrong usage, exit code 2, if not.
+    """Return `value` if it can name something on this machine; otherwise report wrong usage (exit code 2).
 
-    Made to be the callback of an argument or option: an empty text would else mean the folder one is in,
-    or what is meant without the option.
+    Used as the callback of an argument or option. Without it an empty text would mean the current folder,
+    or the same as leaving the option out.
     """
     words: list[str] = [value] if isinstance(value, str) else value or []
     for word in words:

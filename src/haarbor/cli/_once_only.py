@@ -1,4 +1,4 @@
-"""A command whose options may be given once."""
+"""A command that refuses an option given twice."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["OnceOnly"]
 
 
 class OnceOnly(TyperCommand):
-    """A command that refuses an option given twice, instead of forgetting the first in silence."""
+    """A command that refuses an option given twice; typer alone would ignore the first in silence."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Arguments as usual, once it is known that none takes the place of another."""
+        """Parse the arguments as usual, after a check that no option is given twice."""
         _, _, given = self.make_parser(ctx).parse_args(list(args))
         for option, times in Counter(given).items():
             if times > 1 and not option.multiple:

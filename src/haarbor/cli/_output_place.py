@@ -1,4 +1,4 @@
-"""Places to write to, looked at before the work: nothing is made, and nothing is lost for want of a place."""
+"""Checks of places to write to, made before the work, so that no result is lost; nothing is created."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def require_folder_place(option: str, folder: Path) -> None:
 
 
 def require_file_place(option: str, file: Path, what: str) -> None:
-    """Raise unless `file` can be written, or written over; `what` it will be is for the message."""
+    """Raise unless `file` can be written or replaced; `what` names it in the message."""
     with contextlib.suppress(OSError):
-        # Whatever else is wrong with the folder is told of the file.
+        # Whatever else is wrong with the folder is told by file_place below.
         if not _is_there(file.parent):
             raise typer.BadParameter(f"the folder {file.parent} does not exist.", param_hint=option)
     file_place(file, what)
 
 
 def _is_there(path: Path) -> bool:
-    """As Path.exists, but what cannot be looked at is an error."""
+    """Like Path.exists, but a path that cannot be looked at is an error."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def _is_there(path: Path) -> bool:
 
 
 def require_open_folder(folder: Path) -> None:
-    """Raise an OSError that says why unless files can be made in `folder`."""
+    """Raise an OSError that says why if files cannot be created in `folder`."""
     if not folder.is_dir():
         raise NotADirectoryError(0, f"{folder} is no folder")
     effective = os.access in os.supports_effective_ids

@@ -18,7 +18,7 @@ __all__ = ["shown_progress", "shown_steps"]
 
 @contextmanager
 def shown_progress(title: str, total: int | None) -> Iterator[OnProgress]:
-    """Bar with time gone and time left while the block runs; gives the function that moves it."""
+    """Show one bar with elapsed and remaining time while the block runs; gives the function that moves it."""
     with _bars() as bars:
         task = bars.add_task(printable(title), total=total)
 
@@ -30,7 +30,7 @@ def shown_progress(title: str, total: int | None) -> Iterator[OnProgress]:
 
 @contextmanager
 def shown_steps() -> Iterator[OnProgress]:
-    """One bar for each kind of work, from when it is first told of; gives the function that tells."""
+    """Show one bar per step, from when the step is first reported; gives the function that reports it."""
     with _bars() as bars:
         tasks: dict[str, TaskID] = {}
 

@@ -1,4 +1,4 @@
-"""The files that haarbor prune writes: places are checked before the work, and the model is read back."""
+"""The files of haarbor prune: their places are checked before the work, and the model is read back."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class PrunedFiles:
         try:
             from haarbor.plots import damage_figure, save_figure
         except SettingError as error:
-            # Without matplotlib there is no figure, and all the rest.
+            # Without matplotlib the figure is left out, and all other files are written.
             typer.echo(str(error), err=True)
             return
         best = study.recommendation

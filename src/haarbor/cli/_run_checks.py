@@ -1,4 +1,4 @@
-"""What a command needs of a run, looked at before the work."""
+"""Checks of what a command needs of a run, made before the work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["require_batches", "require_heads", "require_writable"]
 
 
 def require_batches(run: Run) -> None:
-    """Raise unless a batch is complete."""
+    """Raise unless the run has at least one complete batch."""
     if not run.batches:
         raise DataError(
             f"the run must have at least one complete batch; {run.location} has none. Capture it again."
@@ -23,7 +23,7 @@ def require_batches(run: Run) -> None:
 
 
 def require_heads(run: Run, stream: str | None, heads: Sequence[str]) -> list[int]:
-    """Places of heads that are written layer.head; raise unless they are there, each once."""
+    """Return the numbers of heads written as layer.head; raise unless each is in the run and given once."""
     sizes = run.plan.stream(stream)
     places = []
     for head in heads:
@@ -45,7 +45,7 @@ def require_heads(run: Run, stream: str | None, heads: Sequence[str]) -> list[in
 
 
 def require_writable(run: Run) -> None:
-    """Raise unless results can be kept in the run; one that is not on this machine is not looked at."""
+    """Raise unless results can be written into the run; runs on other machines are not checked."""
     if "://" in run.location:
         return
     try:

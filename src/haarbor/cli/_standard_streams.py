@@ -1,4 +1,4 @@
-"""Standard output and error that can be closed, full, or unable to write a letter."""
+"""What is done when standard output or error is closed, full, or cannot write a letter."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import sys
 
 __all__ = ["abandon_output", "is_of_output", "output_failure", "prepare_streams"]
 
-# They write to the standard streams, and to nothing else.
+# Packages that write to the standard streams, and to nothing else.
 _PRINTERS = ("click", "rich", "typer")
 
 
 def prepare_streams() -> None:
-    """Make the streams fit to be written to, before any other file is opened.
+    """Prepare the streams for writing, before any other file is opened.
 
-    A letter that the terminal's encoding does not have is written as an escape. A stream that is
-    closed is put in place again, such that the next file does not get its number and what is
-    printed in the end: standard output so that writing fails and is told, the others as nothing.
+    A letter that the terminal's encoding does not have is written as an escape. A closed stream is
+    opened again on the null device; otherwise the next file to be opened would get its number, and with
+    it what is printed. Standard output is opened such that writing to it fails, so that the failure is
+    reported.
     """
     for descriptor, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         if _is_closed(descriptor):
@@ -34,7 +35,7 @@ def prepare_streams() -> None:
 
 
 def output_failure() -> OSError | None:
-    """What keeps printed text from standard output; None if all of it is there."""
+    """The error that keeps printed text from standard output; None if all of it was written."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -43,7 +44,7 @@ def output_failure() -> OSError | None:
 
 
 def is_of_output(error: OSError) -> bool:
-    """Whether it was printing that failed; the system does not say of which file it speaks."""
+    """Whether the error came from printing, judged by the module that raised it: the error names no file."""
     place = error.__traceback__
     if error.filename is not None or place is None:
         return False
@@ -53,7 +54,7 @@ def is_of_output(error: OSError) -> bool:
 
 
 def abandon_output() -> None:
-    """Let what standard output does not take vanish, lest it fail once more at the exit."""
+    """Discard what standard output does not take, so that it does not fail once more at the exit."""
     with contextlib.suppress(OSError, ValueError):
         _put_in_place(sys.stdout.fileno(), os.O_WRONLY)
 

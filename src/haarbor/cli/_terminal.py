@@ -1,4 +1,4 @@
-"""Where tables and progress are shown."""
+"""The console on which tables and progress are shown."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 __all__ = ["terminal"]
 
-# A terminal may call itself 0 columns wide, in which nothing would be shown.
+# A terminal may report a width of 0 columns, at which nothing would be shown.
 _LEAST_WIDTH = 40
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Standard output or error, wide enough that something is seen."""
+    """Console on standard output or error, wide enough that something is shown."""
     from rich.console import Console
 
     shown = Console(stderr=stderr)

@@ -1,4 +1,4 @@
-"""The haarbor command, and what surrounds all its commands."""
+"""The haarbor command with what all its subcommands share: streams, interrupts, warnings, failures."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def whole_command() -> None:
     try:
         interruption.watch()
         code = _exit_code(interruption)
-        # From here on an interrupt is no exception, and ends the process at once.
+        # From here on an interrupt raises no exception and ends the process at once.
         interruption.finished = True
     except KeyboardInterrupt:
-        # It came before or after the command, or while another failure was being looked at.
+        # It came before or after the command, or while another failure was being handled.
         interruption.end()
     if interruption.happened:
         interruption.end()
@@ -35,7 +35,7 @@ def whole_command() -> None:
 
 def _exit_code(interruption: Interruption) -> int:
     try:
-        # The first thing that takes time; it may be interrupted and may fail as the commands do.
+        # This import takes time: it may be interrupted, and may fail as the commands do.
         from haarbor.cli._app import app
 
         with told_warnings():
@@ -46,7 +46,7 @@ def _exit_code(interruption: Interruption) -> int:
         return INTERRUPTED
     except Exception as error:
         if interruption.happened:
-            # Whatever the interrupt became on its way here.
+            # The interrupt may have become another exception on its way here.
             return INTERRUPTED
         if isinstance(error, OSError) and is_of_output(error):
             return _output_lost(error)
@@ -61,7 +61,7 @@ def _exit_code(interruption: Interruption) -> int:
 
 
 def _with_output(code: int) -> int:
-    """The exit code, once everything printed has arrived."""
+    """The exit code, after everything printed has been written out."""
     failure = output_failure()
     if failure is None:
         return code
@@ -73,7 +73,7 @@ def _with_output(code: int) -> int:
 
 def _output_lost(error: OSError) -> int:
     abandon_output()
-    # Whoever closes a pipe has read enough, and wants to hear nothing more.
+    # A reader who closes a pipe has read enough: nothing is said.
     if not isinstance(error, BrokenPipeError):
         reason = "it is closed" if error.errno == errno.EBADF else error.strerror
         _tell(f"standard output must take what is printed; {reason}. Send it elsewhere.")

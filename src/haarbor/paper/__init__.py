@@ -1,6 +1,6 @@
-"""The paper reproduced: its figures and tables for any run, drawn from one set of results."""
+"""The figures and tables of the paper (arXiv 2506.15541), reproduced for any run."""
 
-# Figures first: where matplotlib is not installed they say so in one line.
+# Imported first: where matplotlib is not installed, it raises an error that says so in one line.
 import haarbor.plots  # noqa: F401
 from haarbor.paper._gathered_results import paper_results
 from haarbor.paper._paper_figures import write_paper_figures

@@ -1,4 +1,4 @@
-"""What is written under each figure of the paper."""
+"""Captions of the figures of the paper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def paper_captions(results: Sequence[PaperResults]) -> dict[str, str]:
     ks = sorted({entropy.k for found in results for entropy in found.head_entropies})
     k = " or ".join(map(str, ks))
     network_ks = sorted({entropy.k for found in results for entropy in found.network_entropies})
-    rows = "one block a network" if len(results) > 1 else "one network"
+    rows = "one block per network" if len(results) > 1 else "one network"
     masked = any(not found.mask.all() for found in results)
     logits = any(found.content == "logits" for found in results)
     return {
@@ -54,7 +54,8 @@ def paper_captions(results: Sequence[PaperResults]) -> dict[str, str]:
             "with the largest support, largest first, for the heads of highest and of lowest entropy; the "
             "coefficient of the constant is written and not drawn; the lowest panel is the share of the "
             "matrix each function covers, dashed lines where it falls below a half, a quarter and so on. "
-            "(c) Haar functions of the tree of heads, one a row, each divided by its largest absolute value."
+            "(c) Haar functions of the tree of heads, one per row, each divided by its largest absolute "
+            "value."
         ),
         "figure5": (
             f"Haar entropy of every head, the l1 norm of its {k} coefficients of largest support, on up to "

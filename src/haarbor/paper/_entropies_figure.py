@@ -29,10 +29,11 @@ _TOP, _BOTTOM, _MIDDLE = "#D55E00", "#0072B2", "#9a9aa2"
 
 @in_house_style
 def paper_entropies_figure(results: Sequence[PaperResults]) -> Figure:
-    """Entropy of every head on up to three batches, one below the other.
+    """Entropy of every head on up to three batches, one panel per batch.
 
-    The tenth of the heads that is highest on a batch is orange, the lowest blue, so that one sees
-    whether they are the same heads; bars are the interval that ties allow.
+    On each batch the tenth of the heads with the highest entropy is orange and the tenth with the
+    lowest is blue, so that one sees whether they are the same heads. Upright lines show the interval
+    in which the entropy lies for any order of functions of equal support.
 
     Parameters
     ----------

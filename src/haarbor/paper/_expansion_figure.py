@@ -28,7 +28,7 @@ _BLOCK = 4.06
 
 @in_house_style
 def paper_expansion_figure(results: Sequence[PaperResults]) -> Figure:
-    """Sorted coefficients of the heads of highest and lowest entropy, and the head Haar basis.
+    """Coefficients of the heads of highest and lowest entropy, and the Haar functions of the tree of heads.
 
     Parameters
     ----------

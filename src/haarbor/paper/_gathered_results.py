@@ -1,4 +1,4 @@
-"""From a run to what the paper's figures and tables need of it."""
+"""Collect everything the paper's figures and tables need from a run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def paper_results(
     control_batches: int = 1,
     on_progress: OnProgress | None = None,
 ) -> PaperResults:
-    """Everything the paper's figures and tables show of a run; organises it where that is missing.
+    """Everything the paper's figures and tables show of a run, which is organised first if need be.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def paper_results(
     stream : str, optional
         The first one if not given.
     batch : int, optional
-        The batch that is shown where one is; the first complete one if not given.
+        The batch shown in figures of a single batch; the first complete one if not given.
     heads : sequence of str or int, optional
         Heads whose matrices are shown, as "layer.head" or by index; if not given, those that gain
         most by being organised, one from each third of the depth.
@@ -72,7 +72,7 @@ def paper_results(
     control_seeds : int, default 5
         How often each random control is made; 0 for none.
     control_batches : int, default 1
-        On how many batches, the shown one first.
+        On how many batches the controls are made, the shown batch first.
     on_progress : function of (step, done, total), optional
 
     Returns
@@ -109,7 +109,7 @@ def paper_results(
 
 
 class _Gathering:
-    """What is gathered of one part of a run."""
+    """Collects the results of one part of a run."""
 
     def __init__(self, part: RunPart, told: OnProgress) -> None:
         self.part, self.run, self.told = part, part.run, told
@@ -223,7 +223,7 @@ class _Gathering:
         return found
 
     def _softmax_examples(self, batch: int, shown: tuple[int, ...]) -> tuple[SoftmaxExample, ...]:
-        """The first shown head's logits, organised by themselves with the settings the paper gives."""
+        """The logits of the first shown head, organised alone with the settings that the paper gives."""
         if "logits" not in self.run.contents:
             return ()
         tokens = self._tokens(batch, self.run.part("logits", self.part.stream))
@@ -238,7 +238,7 @@ class _Gathering:
 
 
 def _small(values: FloatArray, mask: BoolArray) -> FloatArray:
-    """Valid `values`, 0 elsewhere: as float16 where that loses nothing, else as float32."""
+    """`values` with 0 where they are masked, as float16 if that loses nothing, else as float32."""
     valid = np.where(mask, values, np.zeros((), dtype=values.dtype))
     with np.errstate(over="ignore"):
         half = valid.astype(np.float16)

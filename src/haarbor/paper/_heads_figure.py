@@ -1,4 +1,4 @@
-"""Figure 1 of the paper: heads in their own order, and organised."""
+"""Figure 1 of the paper: heads in the original order, and organised."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _draw_head(
     """A pair of panels and their colour bar."""
     probabilities = found.content == "probabilities"
     matrix = np.where(found.mask, found.matrices[place].astype(np.float64), np.nan)
-    # A head that puts everything on one key has a single value: no logarithm is needed for it.
+    # A head that puts all its weight on one key has a single value, for which a linear scale does.
     positive = matrix[np.isfinite(matrix) & (matrix > 0)]
     scale = "log" if probabilities and positive.size and np.ptp(positive) > 0 else "linear"
     norm = robust_norm(matrix, (0.01, 0.99), scale)  # type: ignore[arg-type]
@@ -112,7 +112,7 @@ def _draw_head(
         bar.locator = MaxNLocator(4)
         bar.update_ticks()
     elif (norm.vmax or 1.0) < 30 * (norm.vmin or 1.0):
-        # Powers of ten alone would be a single tick, or none.
+        # With powers of ten alone there would be one tick or none.
         bar.ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         bar.ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
     if first:

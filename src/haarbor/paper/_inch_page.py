@@ -12,10 +12,10 @@ __all__ = ["InchPage"]
 
 
 class InchPage:
-    """Blank page of the width of a printed one, for pictures of several panels.
+    """Blank figure as wide as a printed page, for pictures of several panels.
 
-    Panels of different kinds do not line up by themselves; here every one has a place, so that
-    nothing is cut off and all pictures of one kind look alike.
+    Matplotlib does not line up panels of different kinds. Here every panel is given its place in
+    inches, so that nothing is cut off and all pictures of one kind look alike.
 
     Parameters
     ----------

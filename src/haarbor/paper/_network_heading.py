@@ -1,4 +1,4 @@
-"""How a network is named over its part of a figure."""
+"""Heading over the part of a figure that shows one network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST_LETTERS = 40
 
 
 def network_heading(found: PaperResults, *, batch: bool = True, content: str | None = None) -> str:
-    """Name, content, and the batch that is shown where it is only one; long names are shortened."""
+    """Name of the network, shortened if it is long, with its content and, if `batch`, the shown batch."""
     name = found.name if len(found.name) <= _MOST_LETTERS else found.name[: _MOST_LETTERS - 1] + "…"
     stream = "" if found.stream == "self" else f", {found.stream}"
     shown = f", batch {found.batch}" if batch else ""

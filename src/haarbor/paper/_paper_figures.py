@@ -42,13 +42,13 @@ def write_paper_figures(
 ) -> list[Path]:
     """Draw the paper's figures as PNG and SVG, write its tables as CSV and Markdown.
 
-    Beside them ``results.npz``, from which all of it can be made again without the run, and
-    ``figures.md``, a page with everything and its captions. The same results give the same bytes.
+    It also writes ``results.npz``, from which everything can be drawn again without the run, and
+    ``figures.md``, a page with all figures, tables and captions. The same results give the same bytes.
 
     Parameters
     ----------
     results : sequence of PaperResults
-        One a network, as from :func:`haarbor.paper.paper_results`.
+        One per network, as from :func:`haarbor.paper.paper_results`.
     folder : str or path
         Made if missing; files of the same names are replaced.
     on_progress : function of (step, done, total), optional
@@ -56,7 +56,7 @@ def write_paper_figures(
     Returns
     -------
     list of pathlib.Path
-        Everything written.
+        All files written.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def write_paper_figures(
 
 
 def _drawings(results: Sequence[PaperResults]) -> Iterator[tuple[str, _Drawing]]:
-    """Names of the figures and what draws them, one at a time: a figure is let go once it is saved."""
+    """Name of each figure and the function that draws it, so that only one figure is in memory at a time."""
     yield "figure1", lambda: paper_heads_figure(results)
     for number, found in enumerate(results, start=1):
         for example in found.softmax_examples:

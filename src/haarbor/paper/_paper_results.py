@@ -24,19 +24,19 @@ from haarbor.wavelets import HeadEntropy, NetworkEntropy, RankingStability, rank
 __all__ = ["PAPER_BATCHES", "PaperResults", "SoftmaxExample", "loaded_results"]
 
 PAPER_BATCHES = {"figure5": 3, "figure6": 5, "table1": 6, "table2": 5}
-"""How many batches the paper shows where."""
+"""How many batches the paper shows in each figure or table."""
 
 
 @stored_result("SoftmaxExample")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SoftmaxExample:
-    """Logits of one head, on trees of their own, for the paraproduct to be compared with softmax."""
+    """Logits of one head, with trees found for them alone: the example of figure 2."""
 
     head: int
     logits: FloatArray
     """0 where masked, shape (n_queries, n_keys)."""
     trees: Mapping[str, PartitionTree]
-    """Of "query" and "key", from a questionnaire on this matrix alone."""
+    """Trees of "query" and "key", from a questionnaire on this matrix alone."""
 
 
 @stored_result("PaperResults")
@@ -45,7 +45,7 @@ class PaperResults:
     """What the figures and tables of the paper are made of, for one network.
 
     Trees, orders, matrices and coefficients of heads belong to the one `batch` that is shown;
-    entropies are of all batches. "Tokens" that are padding have been cut away.
+    entropies are of all batches. Padding has been cut away.
     """
 
     name: str
@@ -58,15 +58,15 @@ class PaperResults:
     batches: tuple[int, ...]
     """Batches of the run."""
     batch: int
-    """The one that is shown."""
+    """The batch that is shown."""
     trees: Mapping[str, PartitionTree]
-    """Of "query", "key" and "head"."""
+    """Trees of "query", "key" and "head"."""
     orders: Mapping[str, IntArray]
     """Leaf order of each tree."""
     head_affinity: FloatArray
     """Shape (n_heads, n_heads)."""
     head_map: DiffusionMap
-    """Of the heads, up to three coordinates."""
+    """Diffusion map of the heads, up to three coordinates."""
     shown_heads: tuple[int, ...]
     """Heads whose matrices are shown."""
     matrices: FloatArray
@@ -84,14 +84,14 @@ class PaperResults:
     network_coefficients: tuple[FloatArray, ...]
     """Tri-Haar coefficients of the first batches, largest support first, shape (network_k,) each."""
     controls: Mapping[str, CoherenceControls]
-    """By the number of the batch, as a text."""
+    """Controls by the number of their batch, as a text."""
     softmax_examples: tuple[SoftmaxExample, ...]
     """Empty where the run holds no logits."""
     settings: QuestionnaireSettings
     model: str
     """Name of the model in its run."""
     run_settings: Mapping[str, Any]
-    """What the run says of how it was made."""
+    """Settings that the run was made with."""
     haarbor_version: str
 
     def __post_init__(self) -> None:
@@ -120,7 +120,7 @@ class PaperResults:
 
     @property
     def head_names(self) -> tuple[str, ...]:
-        """Heads as layer.head."""
+        """Names of the heads, as "layer.head"."""
         within = np.arange(self.n_heads) - np.searchsorted(self.head_layers, self.head_layers)
         return tuple(head_label(layer, head) for layer, head in zip(self.head_layers, within, strict=True))
 
@@ -138,7 +138,7 @@ class PaperResults:
         return replace(self, name=name)
 
     def summary(self) -> dict[str, Any]:
-        """The key figures as a plain dictionary, fit for JSON; None where there is nothing to tell."""
+        """The main numbers as a plain dictionary that JSON can hold; None where there is no value."""
         mean = self.scores.mean(axis=0)
         order = np.argsort(-mean, kind="stable")
         stability = self.stability()
@@ -192,7 +192,7 @@ class PaperResults:
 
 
 def loaded_results(path: str | os.PathLike[str]) -> list[PaperResults]:
-    """Results of a ``results.npz``, one a network.
+    """Results in a ``results.npz``, one per network.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of the paper, and the one of controls it lacks."""
+"""Tables 1 and 2 of the paper, and a table of controls that the paper does not have."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def paper_tables(results: Sequence[PaperResults]) -> tuple[ResultTable, ...]:
     Parameters
     ----------
     results : sequence of PaperResults
-        One a network.
+        One per network.
 
     Returns
     -------
@@ -51,12 +51,12 @@ def paper_tables(results: Sequence[PaperResults]) -> tuple[ResultTable, ...]:
 
 
 def require_results(results: object) -> None:
-    """Raise unless there is a list of results, of one network at least.
+    """Raise unless `results` is a list with the results of at least one network.
 
     Raises
     ------
     SettingError
-        If there is not.
+        If it is not.
     """
     listed = list(results) if isinstance(results, list | tuple) else None
     if listed is None or not all(isinstance(one, PaperResults) for one in listed):
@@ -71,7 +71,7 @@ def require_results(results: object) -> None:
 
 
 def distinct_names(results: Sequence[PaperResults]) -> list[PaperResults]:
-    """The same results, those of one name numbered so that they can be told apart."""
+    """The same results; networks of the same name are numbered so that they can be told apart."""
     names = [found.name for found in results]
     seen: dict[str, int] = {}
     distinct = []
@@ -83,7 +83,7 @@ def distinct_names(results: Sequence[PaperResults]) -> list[PaperResults]:
 
 
 def batches_note(results: Sequence[PaperResults], part: str) -> str:
-    """What is to be said of networks with fewer batches than the paper shows; empty if none has."""
+    """Sentence about the networks that have fewer batches than the paper shows; empty if there are none."""
     wanted = PAPER_BATCHES[part]
     few = [found for found in results if len(found.batches) < wanted]
     told = ", ".join(
@@ -123,7 +123,7 @@ def _frequent_heads(results: Sequence[PaperResults]) -> ResultTable:
 
 
 def _most_often(counts: IntArray, keys: FloatArray) -> IntArray:
-    """Up to three heads with a count, largest first, ties by the smaller key."""
+    """Up to three heads with the largest counts above 0; of equal counts the smaller key comes first."""
     order = np.lexsort((keys, -counts))
     few: IntArray = order[counts[order] > 0][:_PLACES]
     return few
@@ -133,7 +133,7 @@ def _stability(results: Sequence[PaperResults]) -> ResultTable:
     rows: list[tuple[Cell, ...]] = []
     n_shown = PAPER_BATCHES["table1"]
     for found in results:
-        # Of the paper's six batches, and of all where there are more.
+        # One row for the six batches that the paper shows, and one for all where there are more.
         for n_batches in sorted({min(n_shown, len(found.batches)), len(found.batches)}):
             stability = found.stability(n_batches)
             pairs = stability.kendall_tau[np.triu_indices(n_batches, 1)]

@@ -71,7 +71,7 @@ def _spacing(found: PaperResults) -> float:
 
 
 def _name_room(found: PaperResults) -> float:
-    """Inches for the names of the leaves, in one row or two; few where they do not fit."""
+    """Inches for the names of the leaves, in one row or two; only a margin where they do not fit."""
     spacing = _spacing(found)
     if label_size(spacing) is not None:
         return 0.4

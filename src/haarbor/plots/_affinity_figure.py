@@ -41,7 +41,9 @@ def affinity_figure(
     labels: Sequence[str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Last affinity matrix of an axis in tree order, with the layers of the heads along its side.
+    """Affinity matrix of an axis in tree order, with the layers of the heads along its side.
+
+    It is the affinity of the last iteration of the questionnaire.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def affinity_figure(
     SettingError
         If there is no such axis, or layers are given for another axis than "head".
     ShapeError
-        If there is not one layer or label an item.
+        If there is not one layer or label per item.
     """
     require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
     require_kind("axis", axis, str, "Pass the name of an axis.")
@@ -92,7 +94,7 @@ def draw_affinity(
     axis: str,
     side: float,
 ) -> tuple[AxesImage, Extend]:
-    """Draw an affinity in the given order into `panel`, `side` inches wide; gives its colours.
+    """Draw an affinity matrix in the given order into `panel`, which is `side` inches wide.
 
     Returns
     -------
@@ -100,7 +102,7 @@ def draw_affinity(
     extend : str
         On which sides the colours are cut off.
     """
-    # An item is always most like itself: the diagonal would only take range from the rest.
+    # Every item is most similar to itself: with the diagonal, the rest would have less of the colour range.
     others = affinity[~np.eye(order.size, dtype=bool)]
     norm = robust_norm(others, (0.0, 0.995)) if others.size else Normalize(0.0, 1.0)
     image = panel.imshow(affinity[np.ix_(order, order)], cmap=matrix_colours(), norm=norm)

@@ -1,4 +1,4 @@
-"""Largest-support Haar coefficients of heads, in the order the entropy sums them."""
+"""Haar coefficients of heads, largest support first, which is the order in which the entropy sums them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def coefficients_figure(
     Raises
     ------
     SettingError
-        If no head or one that is not there is asked for, or `k` is not a whole number from 1.
+        If no head is asked for or one that is not there, or `k` is not a whole number from 1.
     ShapeError, DataError, TreeError
         If the tensor or the trees cannot be used.
     """
@@ -122,7 +122,7 @@ def support_shares(trees: Sequence[PartitionTree], k: int) -> FloatArray:
 
 
 def draw_stems(panel: Axes, values: FloatArray) -> None:
-    """Stems of all coefficients but the first, which is the constant one."""
+    """Draw all coefficients as stems, except the first, which belongs to the constant function."""
     ranks = np.arange(2, values.size + 1)
     panel.vlines(ranks, 0.0, values[1:], colors="#0072B2", linewidth=0.7, gid="stems")
     panel.axhline(0.0, color=PALE_INK, linewidth=0.5)
@@ -132,9 +132,9 @@ def draw_stems(panel: Axes, values: FloatArray) -> None:
 
 
 def draw_supports(panels: AnyArray, shares: FloatArray, *, least_gap: float = 0.045) -> None:
-    """Draw the supports into the last of `panels`, and where they halve into all of them.
+    """Draw the supports into the last of `panels`, and a line into all panels wherever they halve.
 
-    Halvings closer than `least_gap` of the width to the one before are not written beside their line.
+    A line closer to the one before than `least_gap`, as a share of the width, is not labelled.
     """
     ranks = np.arange(1, shares.size + 1)
     last: Axes = panels[-1]
@@ -148,7 +148,7 @@ def draw_supports(panels: AnyArray, shares: FloatArray, *, least_gap: float = 0.
     last.set_xlim(0.0, shares.size + 1.0)
     exponent, written = 1, -np.inf
     while 2.0**-exponent >= shares[-1]:
-        # Just below: the products of halves are quarters up to rounding.
+        # A little below the power of two, because products of shares are exact only up to rounding.
         below = np.flatnonzero(shares < 2.0**-exponent * (1 - 1e-9))
         if below.size:
             for panel in panels:
@@ -163,7 +163,7 @@ def draw_supports(panels: AnyArray, shares: FloatArray, *, least_gap: float = 0.
 
 
 def _share_text(share: float, _place: int | None = None) -> str:
-    """A half as 1/2, and so on.
+    """Share as a fraction: 1/2 for a half, and so on.
 
     Examples
     --------

@@ -18,9 +18,10 @@ _MARKERS = ("o", "s", "^", "D", "v", "P")
 
 @in_house_style
 def convergence_figure(convergence: Convergence, *, title: str | None = None) -> Figure:
-    """Partition distance of every axis to its tree before, and coherence, over the iterations.
+    """How far the tree of every axis moved in each iteration, and the coherence after it.
 
-    An axis without a tree before has no point at its first iteration.
+    The change is the partition distance from the tree of the iteration before. An axis that starts
+    without a tree has no point at its first iteration.
 
     Parameters
     ----------

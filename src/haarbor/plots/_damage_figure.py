@@ -1,4 +1,4 @@
-"""Damage curves: what a network loses as more of its heads go."""
+"""Damage curves: how much worse a network becomes as more of its heads are removed."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _WORDS = {
 
 @in_house_style
 def damage_figure(curves: DamageCurves, *, share: float | None = None, title: str | None = None) -> Figure:
-    """Metric against the share of heads removed, one line a score, with standard errors.
+    """Metric against the share of heads removed, one line per score, with standard errors.
 
     Parameters
     ----------
     curves : DamageCurves
         From :func:`haarbor.pruning.damage_curves`.
     share : float, optional
-        Marked by a line.
+        A share of heads to mark by an upright line.
     title : str, optional
 
     Returns
@@ -63,7 +63,7 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
         values, errors = curves.value(name), curves.standard_error(name)
         chance = name == "random"
         colour = PALE_INK if chance else LINE_COLOURS[number % len(LINE_COLOURS)]
-        # Side by side, so that error bars do not hide each other.
+        # Moved sideways a little, so that error bars do not hide each other.
         shift = (number - (len(curves.curves) - 1) / 2) * 0.0012
         label = f"random ({curves.curves[name].damage.shape[0]} seeds)" if chance else plain_text(name)
         axes.errorbar(

@@ -86,7 +86,7 @@ def diffusion_map_figure(
     figure = blank_figure(4.6, 3.5 if n_drawn == 3 else 3.6 if n_drawn == 2 else 1.8)
     panel: Any
     if n_drawn == 3:
-        # The layout does not know the labels of three axes: their room is given by hand.
+        # The layout engine does not know the labels of three-dimensional axes: their room is set by hand.
         figure.set_layout_engine("none")
         panel = figure.add_axes((0.0, 0.05, 0.82, 0.95), projection="3d")
     else:
@@ -102,7 +102,7 @@ def diffusion_map_figure(
 
 
 def draw_diffusion_map(panel: Any, points: FloatArray, colours: Any) -> FloatArray:
-    """Draw items as points with 1, 2 or 3 coordinates into `panel`; gives where they stand.
+    """Draw items as points with 1, 2 or 3 coordinates into `panel`; return the points drawn.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _add_three_dimensional(panel: Any, points: FloatArray, options: dict[str, An
     floor = points[:, 2].min() - 0.12 * max(float(np.ptp(points[:, 2])), 1e-12)
     shadow = points.copy()
     shadow[:, 2] = floor
-    # The shadows come first: they say how deep the points above them stand.
+    # The shadows are drawn first, behind the points; they show where each point stands over the floor.
     panel.scatter(
         *shadow.T, c="#c9c9ce", s=0.35 * options["s"], linewidths=0, depthshade=False, gid="shadows"
     )
@@ -163,7 +163,7 @@ def _add_outlier_names(panel: Any, points: FloatArray, names: list[str], n_outli
     for item in np.argsort(-distances[:, 1], kind="stable")[:n_outliers]:
         if points.shape[1] == 3:
             panel.text(
-                # The empty second line lifts the name over its point, which text in 3-D cannot do by points.
+                # The empty second line lifts the name over its point: text in 3-D takes no offset.
                 *points[item], names[item] + "\n", fontsize=6, linespacing=0.7, ha="center", va="bottom",
                 gid="outlier", zorder=100,
                 path_effects=[withStroke(linewidth=1.4, foreground="white")],

@@ -26,10 +26,10 @@ def entropy_figure(
     head_layers: npt.ArrayLike | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Entropy over head index, every other layer shaded, ties at the cut as a band.
+    """Entropy of every head as a line over the heads, with every other layer shaded.
 
-    Several batches are drawn as thin lines, their mean and the mean of their tie intervals over
-    them.
+    The band is the interval in which the entropy lies for any order of functions of equal support.
+    Several batches are drawn as thin lines, with the mean of the batches and of their bands over them.
 
     Parameters
     ----------

@@ -30,11 +30,11 @@ class EntropyValues:
     values: FloatArray
     """Shape (n_batches, n_heads)."""
     least: FloatArray
-    """Under the order of ties that makes it least, shape (n_batches, n_heads)."""
+    """Smallest value over all orders of functions of equal support, shape (n_batches, n_heads)."""
     most: FloatArray
-    """Under the order of ties that makes it largest, shape (n_batches, n_heads)."""
+    """Largest value over all orders of functions of equal support, shape (n_batches, n_heads)."""
     name: str
-    """For an axis, with k and p."""
+    """Label for an axis of a figure, with k and p."""
 
 
 def entropy_values(entropies: HeadEntropy | Sequence[HeadEntropy], measure: Measure) -> EntropyValues:

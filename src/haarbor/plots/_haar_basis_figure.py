@@ -46,7 +46,7 @@ def haar_basis_figure(
     item_name: str = "head",
     title: str | None = None,
 ) -> Figure:
-    """Haar basis of a tree: one row a function as in `haar_system`, one column an item in tree order.
+    """Haar basis of a tree: one row per function, as in `haar_system`, one column per item in tree order.
 
     White is outside a function's support; orange is its positive part, blue its negative.
 
@@ -73,7 +73,7 @@ def haar_basis_figure(
     Raises
     ------
     ShapeError, TreeError, SettingError
-        If the order tears a folder apart, there is not one layer or label an item, or the scale is
+        If the order tears a folder apart, there is not one layer or label per item, or the scale is
         another one.
     """
     if scale not in ("function", "basis"):
@@ -99,7 +99,7 @@ def draw_haar_basis(
     panel: Axes, tree: PartitionTree, leaves: IntArray, layers: HeadLayers, names: list[str] | None,
     item_name: str, side: float, scale: Literal["function", "basis"] = "function",
 ) -> AxesImage:  # fmt: skip
-    """Draw the Haar functions of a tree into `panel`, `side` inches wide; their colours come back."""
+    """Draw the Haar functions of a tree into `panel`, which is `side` inches wide; return the image."""
     functions = haar_basis(tree)[:, leaves]
     if scale == "function":
         functions = functions / np.abs(functions).max(axis=1, keepdims=True)

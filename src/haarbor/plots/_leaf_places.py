@@ -33,11 +33,11 @@ def checked_order(order: npt.ArrayLike | None, tree: PartitionTree) -> IntArray:
     Raises
     ------
     SettingError
-        If it is no tree.
+        If `tree` is not a PartitionTree.
     ShapeError
         If `order` does not hold every item once.
     TreeError
-        If it tears a folder apart.
+        If `order` tears a folder apart.
     """
     require_kind("tree", tree, PartitionTree, "Pass one of organization.trees.")
     if order is None:
@@ -67,7 +67,7 @@ def leaf_places(tree: PartitionTree, order: IntArray) -> LeafPlaces:
     last = np.full(pruned.n_folders, -1, dtype=np.int64)
     first[pruned.leaves[order]] = last[pruned.leaves[order]] = np.arange(tree.n_items)
     middle = first.astype(np.float64)
-    # Parents come before their children, so backwards every folder is ready when its parent asks.
+    # Parents come before their children, so going backwards every child is done before its parent.
     for folder in range(pruned.n_folders - 1, -1, -1):
         children = pruned.children_of(folder)
         if children.size:

@@ -1,4 +1,4 @@
-"""A head's matrix as it came, and in the order of the trees."""
+"""Matrix of a head in its original order and in the order of the trees."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def organized_matrix_figure(
     border_level: int | Mapping[str, int] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Matrix of one head in its own order and in tree order, side by side on one colour scale.
+    """Matrix of one head in its original order and in tree order, side by side on one colour scale.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ def organized_matrix_figure(
     head : int, default 0
         Which head; 0 where there is no head axis.
     mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
-        True where (query, key) is valid; the others are drawn grey. Without it, exact zeros of a
-        head without negative entries are: softmax leaves none where the mask is open.
-    query_labels, key_labels : sequence of str, one a query or key, optional
+        True where (query, key) is valid; the others are drawn grey. Without a mask, exact zeros are
+        drawn grey if the head has no negative entries: softmax gives valid entries more than zero.
+    query_labels, key_labels : sequence of str, one per query or key, optional
         Shown where they fit; the figure grows a little for them.
     scale : {"linear", "log"}, default "linear"
-        Of the colours; "log" suits probabilities.
+        Scale of the colours; "log" suits probabilities.
     quantiles : tuple of two floats, default (0.01, 0.99)
-        Of the valid entries, between which the colours run.
+        Quantiles of the valid entries between which the colours run.
     border_level : int or mapping of axis name to int, optional
         Level of the trees whose folder borders are drawn; negative levels count from the leaves.
     title : str, optional
@@ -143,7 +143,7 @@ def _matrix_axes(organization: Organization) -> tuple[str, str]:
 def _shown_matrix(
     X: npt.ArrayLike, organization: Organization, head: int, mask: npt.ArrayLike | None
 ) -> FloatArray:
-    """The head's matrix, rows first, NaN where it is closed."""
+    """The head's matrix, queries as rows, NaN where it is masked."""
     tensor: AnyArray = np.asarray(X)
     axes = organization.axes
     if tensor.shape != organization.shape:
@@ -181,7 +181,7 @@ def _shown_matrix(
 
 
 def _closed_text(matrix: FloatArray, masked: bool, logarithmic: bool) -> str:
-    """What is drawn grey, empty if nothing is."""
+    """Label for what is drawn grey; empty if nothing is."""
     words = []
     if np.isnan(matrix).any():
         words.append("masked" if masked else "zero")
@@ -202,7 +202,7 @@ def _panel_size(shape: Sequence[int], labelled: bool) -> tuple[float, float]:
 
 
 def _label_room(labels: list[str] | None) -> float:
-    """Inches that labels need beyond those of numbers."""
+    """Inches that labels need beyond what numbers would need."""
     if labels is None:
         return 0.0
     size = label_size(_LARGEST_PANEL / len(labels)) or 0.0

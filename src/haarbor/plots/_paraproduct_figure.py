@@ -1,4 +1,4 @@
-"""Softmax of a head on its trees, beside what the paraproducts make of it."""
+"""Softmax of a head, and two paraproducts that approximate it on the trees of the head."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def paraproduct_figure(
     column_order: npt.ArrayLike | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Organised logits of a head, the softmax, two paraproducts of it, and what the better one leaves.
+    """Organised logits of a head, their softmax, two paraproducts that approximate it, and a residual.
 
     From left to right: the logits in tree order; the density of the softmax, 1 where it is uniform;
     the paper's form (the sum over scale pairs, eq. 12 of arXiv 2506.15541, with the derivatives of
-    the softmax); the corrected form with marginals; its residual. The three densities have one
-    logarithmic colour scale, on which what is negative is as dark as it gets. Above each form stand
+    the softmax); the corrected form with marginals; its residual. The three densities share one
+    logarithmic colour scale, on which negative values have the darkest colour. Above each form stand
     its correlation with the softmax and the share of the softmax that it explains.
 
     Parameters
@@ -58,7 +58,7 @@ def paraproduct_figure(
     mask : array_like of bool, shape (n_queries, n_keys), optional
         True where (query, key) is valid; the others are drawn grey.
     row_order, column_order : array_like of int, optional
-        Orders in which to draw; children by their mean logit if not given.
+        Orders in which to draw; if not given, the children of each folder are ordered by mean logit.
     title : str, optional
 
     Returns
@@ -90,7 +90,7 @@ def paraproduct_figure(
     ratio = float(np.clip(f.shape[0] / f.shape[1], 0.35, 1.6))
     figure = blank_figure(PAGE_WIDTH, _PANEL * ratio + 0.92)
     panels = figure.subplots(1, 5)
-    # One scale for the three densities, that of the softmax: it is what the forms are to be.
+    # The three densities share the scale of the softmax, because the two forms approximate it.
     scale = _density_norm(pictures["softmax"])
     largest = float(np.nanquantile(np.abs(pictures["residual"]), 0.99)) or 1.0
     norms = {

@@ -15,7 +15,7 @@ from haarbor.whole_file import whole_file
 
 __all__ = ["save_figure"]
 
-# Dates would make every file a new one.
+# With a date in it, the same figure would give a different file every time.
 _WITHOUT_DATE: dict[str, dict[str, Any]] = {
     ".pdf": {"CreationDate": None},
     ".png": {},
@@ -24,7 +24,7 @@ _WITHOUT_DATE: dict[str, dict[str, Any]] = {
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure as PNG (200 dots an inch), SVG or PDF, by the ending of `path`.
+    """Write a figure as PNG (200 dots per inch), SVG or PDF, by the ending of `path`.
 
     The same figure gives the same bytes with the same matplotlib: no dates, no random names.
 
@@ -42,7 +42,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     SettingError
-        If it is no figure, the ending is another one, or there is no such folder.
+        If `figure` is not a Figure, the ending is another one, or there is no such folder.
     StoreError
         If it cannot be written; what was there before is then unharmed.
     """

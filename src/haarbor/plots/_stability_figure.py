@@ -1,4 +1,4 @@
-"""How steadily heads rank high or low over batches."""
+"""How consistently heads rank high or low over batches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_WRITTEN = 8
 def stability_figure(
     stability: RankingStability, *, head_layers: npt.ArrayLike | None = None, title: str | None = None
 ) -> Figure:
-    """Batches that put each head in their top or bottom set, and Kendall's tau between batches.
+    """In how many batches each head is in the top or bottom set, and Kendall's tau between batches.
 
     Parameters
     ----------

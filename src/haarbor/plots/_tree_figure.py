@@ -35,7 +35,7 @@ def tree_figure(
     width: float | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Tree with the root on top, one row a level, leaves below in leaf order.
+    """Tree with the root on top, one row per level, leaves below in leaf order.
 
     A folder that does not split is a straight line down. Folders whose leaves are all of one layer
     have its colour, mixed ones are grey.
@@ -47,7 +47,7 @@ def tree_figure(
         Leaf order, as ``organization.order(axis)``; by smallest item if not given.
     head_layers : array_like of int, shape (n_items,), optional
         Layer of each leaf, if the leaves are heads.
-    labels : sequence of str, one a leaf, optional
+    labels : sequence of str, one per leaf, optional
         "layer.head" by default where layers are given, else the item's number. Shown where they
         fit, in two rows if need be.
     width : float, optional
@@ -61,7 +61,7 @@ def tree_figure(
     Raises
     ------
     ShapeError, TreeError
-        If the order tears a folder apart, or there is not one layer or label a leaf.
+        If the order tears a folder apart, or there is not one layer or label per leaf.
     """
     leaves = checked_order(order, tree)
     layers = checked_head_layers(head_layers, tree.n_items)
@@ -125,7 +125,7 @@ def _segments(tree: PartitionTree, order: IntArray) -> tuple[AnyArray, IntArray]
     across = np.stack(
         [leftmost[split], pruned.last_level[split], rightmost[split], pruned.last_level[split]], axis=1
     )
-    # Branches in the colour of one layer are drawn over the grey bars they hang from.
+    # Branches come last, so that those in the colour of a layer are drawn over the grey bars.
     return np.concatenate([across, down]).reshape(-1, 2, 2), np.concatenate([split, below])
 
 

@@ -1,4 +1,4 @@
-"""Matrices too large for a page, by the means of square blocks."""
+"""Matrices that are too large for a page, made smaller: each square block becomes its mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["coarse_matrix", "coarse_size"]
 
 
 def coarse_size(size: int, block: int) -> int:
-    """Number of blocks along an axis, the last one perhaps smaller.
+    """Number of blocks along an axis; the last block may be smaller.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def coarse_size(size: int, block: int) -> int:
 
 
 def coarse_matrix(matrix: AnyArray, block: int) -> FloatArray:
-    """Means over blocks of `block` x `block` entries; the last ones may be smaller.
+    """Means over blocks of `block` x `block` entries; blocks at the end may be smaller.
 
     Parameters
     ----------

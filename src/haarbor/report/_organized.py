@@ -12,24 +12,24 @@ _OF_ALL_BATCHES = ("ranking-stability", "consensus")
 
 
 def missing_result(part: RunPart, n_shown: int = 1) -> str | None:
-    """Result that a page needs and the run has not, or has damaged; None if it has all.
+    """Name of a result that a page needs and that is missing or damaged; None if there is none.
 
     Parameters
     ----------
     part : RunPart
     n_shown : int, default 1
-        How many batches are shown, the first ones. Of these the page needs the trees.
+        How many batches are shown, counted from the first. The page needs the trees of these.
 
     Returns
     -------
     str or None
-        As in "organization of batch 3".
+        For example "organization of batch 3".
     """
     for place, batch in enumerate(part.batches):
         for name in _OF_EACH_BATCH:
             if part.kept_result(name, batch=batch).state != "whole":
                 return damaged_name(name, batch)
-        # Large: read only where it is shown.
+        # The trees are large: they are unpacked only where they are shown; elsewhere their checksums suffice.
         if place < n_shown:
             whole = part.kept_result("organization", batch=batch).state == "whole"
         else:
@@ -43,5 +43,5 @@ def missing_result(part: RunPart, n_shown: int = 1) -> str | None:
 
 
 def is_organized(part: RunPart, n_shown: int = 1) -> bool:
-    """Whether every batch is organised and scored, and all of them together."""
+    """Whether every batch is organised and scored, and the batches have been compared."""
     return missing_result(part, n_shown) is None

@@ -1,4 +1,4 @@
-"""What stands out in a run, in plain sentences that lead to the pictures."""
+"""What stands out in a run, in sentences that are linked to the pictures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def overview_sentences(
     geometry: HeadGeometry,
     stability: RankingStability,
 ) -> list[dict[str, Any]]:
-    """Sentences about a run.
+    """Sentences for the top of the page.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def overview_sentences(
     Returns
     -------
     list of dict
-        ``parts``: texts and heads; ``view``: the picture that shows it; ``score``: the score to colour
-        the heads by, or None; ``heads``: the heads to mark.
+        One per sentence. ``parts``: its texts and heads; ``view``: the picture that shows what it says;
+        ``score``: the score by which heads are coloured there, or None; ``heads``: the heads to mark.
     """
     sentences = [_network(part)]
     by_name = {score.name: score for score in scores}

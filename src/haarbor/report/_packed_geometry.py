@@ -26,7 +26,7 @@ def geometry_data(geometry: HeadGeometry) -> dict[str, Any]:
 
 
 def geometry_blobs(geometry: HeadGeometry) -> dict[str, bytes]:
-    """Affinity and distances as bytes. Each row of the affinity has its own scale."""
+    """Affinity and distances between heads as bytes. Each row of the affinity has its own scale."""
     return {
         "affinity": quantised_matrix(geometry.affinity, 1).to_bytes(),
         "distances": geometry.distances.astype("<f4").tobytes(),

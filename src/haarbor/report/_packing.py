@@ -1,4 +1,4 @@
-"""Numbers on their way into a page: matrices of bytes with a stated error, compressed, as text."""
+"""Numbers in the form in which a page holds them: one byte per entry, compressed, written as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STEPS = 255
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class QuantisedMatrix:
-    r"""A matrix as one byte an entry: :math:`\text{offset} + \text{scale} \, (q / 255)^{\text{power}}`."""
+    r"""A matrix as one byte per entry: :math:`\text{offset} + \text{scale} \, (q / 255)^{\text{power}}`."""
 
     offsets: FloatArray
     """Of each row, float32, shape (n_rows,)."""
@@ -28,9 +28,9 @@ class QuantisedMatrix:
     steps: ByteArray
     """The q, shape (n_rows, n_columns)."""
     power: int
-    """2 for values that are not negative, whose small ones are kept more exactly; 1 for others."""
+    """2 for matrices without negative values, so that small values are kept more exactly; 1 for others."""
     largest_error: float
-    """Largest distance of an entry from what it was."""
+    """Largest absolute difference between an entry and its original value."""
 
     @property
     def values(self) -> FloatArray:
@@ -45,12 +45,12 @@ class QuantisedMatrix:
 
 
 def quantised_matrix(matrix: AnyArray, power: int) -> QuantisedMatrix:
-    r"""Matrix as bytes, each row on its own scale.
+    r"""Store a matrix as bytes, each row on its own scale.
 
     Parameters
     ----------
     matrix : ndarray of float, shape (n_rows, n_columns)
-        Finite, with a column at least; not negative where the power is 2.
+        Finite, with at least one column; not negative if the power is 2.
     power : {1, 2}
 
     Returns
@@ -96,7 +96,7 @@ def quantised_matrix(matrix: AnyArray, power: int) -> QuantisedMatrix:
 
 
 def packed_text(data: bytes) -> str:
-    """Bytes compressed and written with letters, the same text for the same bytes.
+    """Compress bytes and write them as base64 text; the same bytes always give the same text.
 
     Examples
     --------

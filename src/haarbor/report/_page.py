@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -19,7 +20,7 @@ from haarbor.report.sections import SECTIONS
 __all__ = ["page_html", "script_text"]
 
 _STYLES = ("theme.css", "page.css", "drawing.css", "figures.css", "views.css")
-# In this order: each may use those before it while it is read, and all others later.
+# The order matters: while a script is loaded, it may use only those before it.
 _DRAWING = (
     "elements",
     "arithmetic",
@@ -57,7 +58,7 @@ _SCRIPTS = (
     *(f"{name}.js" for name in _PAYLOAD),
     *(f"interactive/{name}.js" for name in _FIGURES),
     *(f"views/{name}.js" for name in _VIEWS),
-    *(f"sections/{name.replace('-', '_')}.js" for name in SECTIONS),
+    *(f"sections/{name.replace('-', '_')}_section.js" for name in SECTIONS),
     "page.js",
 )
 
@@ -77,7 +78,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
         HTML, the same for the same payloads.
     """
     own_script = "\n".join(_asset(name) for name in _SCRIPTS)
-    plotly = _plotly_script()
+    plotly, packed_plotly = _plotly_script()
     pieces = [
         _data_element(
             "page-data",
@@ -90,7 +91,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
             _data_element(f"run-{number}-{name}", "text/plain", packed_text(data))
             for name, data in payload.blobs.items()
         ]
-    pieces.append(_data_element("plotly-source", "text/plain", packed_text(plotly.encode("utf-8"))))
+    pieces.append(_data_element("plotly-source", "text/plain", packed_plotly))
     title = " and ".join(str(payload.data["model"]) for payload in payloads)
     parts = {
         "policy": _policy(own_script, plotly),
@@ -100,7 +101,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
         "script": own_script,
     }
     text = _asset("page.html")
-    # One pass: what is put in is never looked through for places again.
+    # The template is filled in one pass, so that inserted text is never taken for a placeholder.
     head, *rest = text.split("{{")
     for piece in rest:
         name, _, after = piece.partition("}}")
@@ -109,7 +110,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
 
 
 def script_text(text: str) -> str:
-    r"""JSON text that may stand in a script element: nothing in it can end the element or start markup.
+    r"""JSON text that is safe inside a script element: nothing in it can end the element or start markup.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def script_text(text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    # ASCII throughout: lone surrogates of odd tokenizers stay what they are.
+    # ASCII only, so that lone surrogates from tokenizers are kept as escapes.
     return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
 
 
@@ -134,14 +135,17 @@ def _asset(name: str) -> str:
     return files("haarbor.report").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
 
 
-def _plotly_script() -> str:
+@cache
+def _plotly_script() -> tuple[str, str]:
+    """The script of plotly, as it is and packed; packing it takes longer than the rest of a page."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
         raise SettingError(
             "a report needs the plotly package, which is not installed. Run pip install 'haarbor[report]'."
         ) from None
-    return str(get_plotlyjs())
+    script = str(get_plotlyjs())
+    return script, packed_text(script.encode("utf-8"))
 
 
 def _policy(*scripts: str) -> str:

@@ -66,12 +66,12 @@ def commands(parts: Sequence[RunPart], n_batches: int) -> list[str]:
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of what makes the page."""
+    """Versions of the libraries that make the page."""
     return installed_versions(("numpy", "plotly", "scipy", "zarr"))
 
 
 def _part_flags(parts: Sequence[RunPart]) -> list[str]:
-    """Options that ask for these parts, where they are not what is meant without any."""
+    """Options that ask for these parts, left out where they are the defaults."""
     usual = [part.run.part() for part in parts]
     flags = []
     if any(part.content != meant.content for part, meant in zip(parts, usual, strict=True)):

@@ -10,6 +10,6 @@ __all__ = ["run_name"]
 
 
 def run_name(run: Run) -> str:
-    """Last part of where a run lies, without the folders above it."""
+    """Last part of the location of a run, without the folders above it."""
     parts = [part for part in re.split(r"[/\\]", run.location) if part]
     return parts[-1] if parts else "run"

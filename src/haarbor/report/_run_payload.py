@@ -1,4 +1,4 @@
-"""A run as the page needs it: a few numbers in JSON, and the large things packed."""
+"""What the page holds of a run: small values as JSON, large arrays packed."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class RunPayload:
     """What the page holds of a run."""
 
     data: Mapping[str, Any]
-    """JSON values."""
+    """Values for JSON."""
     blobs: Mapping[str, bytes]
-    """Large things by name."""
+    """Large arrays as bytes, by name."""
 
 
 def run_payload(part: RunPart, n_batches: int) -> RunPayload:
-    """Gather a run for the page.
+    """Gather what the page needs of a run.
 
     Parameters
     ----------
     part : RunPart
         Organised.
     n_batches : int
-        How many batches come with their matrices, the first ones.
+        How many batches come with their matrices, counted from the first.
 
     Returns
     -------

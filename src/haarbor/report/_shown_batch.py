@@ -1,4 +1,4 @@
-"""One batch in the page: its matrices as bytes, its tokens, orders, folders, scales and picture."""
+"""What the page holds of one batch: matrices as bytes, tokens, orders, folders, scales and picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from haarbor.wavelets import haar_scales
 __all__ = ["ShownBatch", "patch_grid", "shown_batch"]
 
 _THUMBNAIL = 40
-# Matrices of a batch may have so many entries in the page; larger ones are shown by means of blocks.
+# The most entries that all matrices of a batch may have in the page; above it, means of blocks are shown.
 _MOST_CELLS = 24_000_000
 
 
@@ -30,13 +30,13 @@ class ShownBatch:
     """What the page holds of a batch."""
 
     data: Mapping[str, Any]
-    """For JSON."""
+    """Values for JSON."""
     blobs: Mapping[str, bytes]
-    """Large things by name, to be compressed."""
+    """Large arrays as bytes, by name; they are compressed later."""
 
 
 def shown_batch(part: RunPart, batch: int) -> ShownBatch:
-    """Gather a batch for the page.
+    """Gather what the page needs of a batch.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _block(shape: tuple[int, ...]) -> int:
     """Side of the blocks whose means are shown, 1 where every entry fits."""
     n_queries, n_keys, n_heads = shape
     block = 1
-    # Blocks are different in the two orders, so both have to be there.
+    # Blocks differ between the original and the organised order, so the page holds both.
     while (
         n_heads * coarse_size(n_queries, block) * coarse_size(n_keys, block) * (2 if block > 1 else 1)
         > _MOST_CELLS
@@ -134,7 +134,7 @@ def _pack_matrices(
     power = 2 if values.min() >= 0 else 1
     largest = 0.0
     for head in range(values.shape[2]):
-        # In the organised order, where neighbours are alike and so take less room.
+        # In the organised order neighbours are alike, which compresses better.
         organised = values[:, :, head][np.ix_(orders["query"], orders["key"])]
         matrices = {"head": organised} if block == 1 else {"head": organised, "original": values[:, :, head]}
         for name, matrix in matrices.items():

@@ -1,4 +1,4 @@
-"""The report of a run, or of two: from the store to one HTML file."""
+"""Write the report of one run, or of two, as one HTML file."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def report_html(
         Organised; see :func:`haarbor.analysis.organize_run`.
     content : {"probabilities", "logits"}, optional
     stream : str, optional
-        What is meant where none is given says :meth:`haarbor.store.Run.part`.
+        The defaults are those of :meth:`haarbor.store.Run.part`.
     n_batches : int, default 1
-        How many batches come with the matrices of all their heads; everything else is of all batches.
+        How many batches come with the matrices of all their heads; everything else covers all batches.
 
     Returns
     -------
@@ -69,13 +69,13 @@ def write_report(
     stream: str | None = None,
     n_batches: int = 1,
 ) -> int:
-    """Write the page to a file; all of it, or nothing.
+    """Write the page to a file, whole or not at all.
 
     Parameters
     ----------
     runs : Run, RunPart, or a list of one or two of them
     path : str or path
-        A file that is there is replaced, one that a link leads to as well; nothing else is.
+        An existing file is replaced; so is the file that a link leads to. Nothing else is overwritten.
     content, stream, n_batches
         As for :func:`report_html`.
 
@@ -87,7 +87,7 @@ def write_report(
     Raises
     ------
     StoreError
-        If the file cannot be written; a device, a pipe or a folder is told before the page is made.
+        If the file cannot be written. A device, a pipe or a folder is refused before the page is made.
     """
     file_place(path, "the report")
     data = report_html(runs, content=content, stream=stream, n_batches=n_batches).encode("utf-8")

@@ -1,4 +1,4 @@
-"""The pictures of the page as plotly figures, for notebooks.
+"""Figures of the HTML report as interactive plotly figures, for notebooks.
 
 >>> import haarbor as hb
 >>> from haarbor.plots.interactive import affinity_figure
@@ -6,13 +6,13 @@
 >>> figure = affinity_figure(org, heads_per_layer=2)
 """
 
-from haarbor.plots.interactive._affinity import affinity_figure
-from haarbor.plots.interactive._attention import attention_figure
-from haarbor.plots.interactive._diffusion_map import diffusion_map_figure
-from haarbor.plots.interactive._haar_scales import haar_scales_figure
+from haarbor.plots.interactive._head_affinity import affinity_figure
+from haarbor.plots.interactive._head_attention import attention_figure
+from haarbor.plots.interactive._head_diffusion_map import diffusion_map_figure
+from haarbor.plots.interactive._head_haar_scales import haar_scales_figure
 from haarbor.plots.interactive._head_map import head_map_figure
+from haarbor.plots.interactive._head_over_batches import over_batches_figure
 from haarbor.plots.interactive._head_tree import head_tree_figure
-from haarbor.plots.interactive._over_batches import over_batches_figure
 
 __all__ = [
     "affinity_figure",

@@ -1,4 +1,4 @@
-"""Plotly's graph objects, where plotly is installed, and what all figures share."""
+"""Plotly, imported only where it is needed, and the look that all interactive figures share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def graph_objects() -> Any:
 
 
 def in_page_style(figure: Any, title: str, *, height: int = 420) -> Any:
-    """Give a figure the look of the page; the same figure."""
+    """Give a figure the look of the HTML report and return it."""
     return figure.update_layout(
         title={"text": escape(printable(title)), "font": {"size": 15}},
         height=height,
@@ -39,7 +39,7 @@ def in_page_style(figure: Any, title: str, *, height: int = 420) -> Any:
 
 
 def plain_label(text: str) -> str:
-    """Text in which plotly finds no tags, and that can be encoded.
+    """Text without HTML tags for plotly and without characters that cannot be encoded.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Layer x head grid in the colours of a score."""
+"""Grid of all heads, one row per layer, coloured by a score."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def head_map_figure(run: Run, score: str = "entropy", *, batch: int | None = Non
     score : str, default "entropy"
         A name of :func:`haarbor.analysis.head_scores`.
     batch : int, optional
-        The scores of one batch; of all together if not given.
+        Batch whose scores are shown; the scores over all batches if not given.
 
     Returns
     -------

@@ -40,7 +40,7 @@ def head_tree_figure(source: Run | Organization, *, heads_per_layer: int | None 
         values.append(len(items))
         colours.append(float(np.mean(heads.layers[items])))
         places.append(float(np.mean(place[items])))
-    # Siblings stand in the order of the leaves, which plotly takes from the order they are given in.
+    # Plotly draws siblings in the order they are given in, which is to be the leaf order.
     order = sorted(range(pruned.n_folders), key=lambda folder: (places[folder], folder))
     trace = go.Icicle(
         ids=[str(folder) for folder in order],

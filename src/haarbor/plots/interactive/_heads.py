@@ -1,4 +1,4 @@
-"""The heads of a run or of an organisation: their names, tree, affinity and map."""
+"""Heads of a run or of an organisation for interactive figures: names, tree, affinity and diffusion map."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def heads_of(source: Run | Organization, heads_per_layer: int | None = None) -> 
     ----------
     source : Run or Organization
     heads_per_layer : int, optional
-        For an organisation; its heads are numbered through if not given.
+        For an organisation; if not given, its heads are numbered from 0 without layers.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def heads_of(source: Run | Organization, heads_per_layer: int | None = None) -> 
     Raises
     ------
     SettingError
-        If the heads cannot be divided into layers so.
+        If the heads cannot be divided into layers of that size.
     StoreError
         If a run has not been organised.
     """
@@ -112,7 +112,7 @@ def batch_index(run: Run, batch: int | None) -> int:
     SettingError
         If there is no such batch.
     DataError
-        If the run has none at all.
+        If the run has no complete batch.
     """
     if batch is not None:
         return checked_batch(run, batch)

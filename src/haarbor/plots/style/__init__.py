@@ -1,4 +1,4 @@
-"""How every figure looks: sizes, colours of layers and matrices, text made fit to be drawn."""
+"""The look of all figures: sizes, colours of layers and matrices, and text that is safe to draw."""
 
 from haarbor.plots.style._colour_limits import extend_of, robust_norm
 from haarbor.plots.style._figure_text import plain_text

@@ -1,4 +1,4 @@
-"""Colour limits that a few extreme entries cannot stretch."""
+"""Colour scales whose limits do not depend on a few extreme entries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def robust_norm(
     SettingError
         If the quantiles are not increasing in 0..1, or the scale is another one.
     DataError
-        If nothing is left to scale by, or a logarithm is asked of negative values.
+        If there is no value to take the limits from, or the scale is logarithmic and values are negative.
     """
     if scale not in ("linear", "log"):
         raise SettingError(f"scale must be 'linear' or 'log'; found {found_text(scale)}. Pass one of these.")
@@ -80,7 +80,7 @@ def _are_quantiles(quantiles: Any) -> bool:
 
 
 def extend_of(values: FloatArray, norm: Normalize) -> Extend:
-    """On which sides of a colour bar there are values beyond its ends."""
+    """On which sides of a colour bar there are values beyond its ends, for its option ``extend``."""
     if norm.vmin is None or norm.vmax is None:
         return "neither"
     present = values[np.isfinite(values)]

@@ -1,4 +1,4 @@
-"""Text from outside made fit to be drawn: tokens may hold anything."""
+"""Texts that matplotlib can draw safely, whatever characters tokens and names may hold."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ class HeadLayers:
     layers: IntArray
     """Layer of each head, shape (n_heads,)."""
     numbers: IntArray
-    """Layers there are, increasing, shape (n_layers,)."""
+    """Numbers of the layers that have heads, increasing, shape (n_layers,)."""
     ranks: IntArray
     """Place of each head's layer in `numbers`, shape (n_heads,)."""
     places: IntArray
-    """Number of each head within its layer, shape (n_heads,)."""
+    """Position of each head within its layer, shape (n_heads,)."""
     names: tuple[str, ...]
     """"layer.head" of each head; the head's index alone where no layers are given."""
 
@@ -48,7 +48,7 @@ class HeadLayers:
 
     @property
     def norm(self) -> BoundaryNorm:
-        """Takes `ranks` to `colours`."""
+        """Maps `ranks` to `colours`."""
         return BoundaryNorm(np.arange(self.n_layers + 1) - 0.5, self.n_layers)
 
     @property
@@ -57,7 +57,7 @@ class HeadLayers:
         return np.asarray(self.colours(self.ranks))
 
     def runs(self) -> Iterator[tuple[int, int, int]]:
-        """Layer, first head and the head after the last of every stretch of one layer."""
+        """Layer, first head and the head after the last, for every stretch of heads of one layer."""
         borders = np.flatnonzero(np.diff(self.layers)) + 1
         begins = [0, *borders.tolist()]
         for begin, end in zip(begins, [*begins[1:], self.layers.size], strict=True):
@@ -70,7 +70,7 @@ def checked_head_layers(head_layers: npt.ArrayLike | None, n_heads: int) -> Head
     Raises
     ------
     ShapeError
-        If there is not one whole number from 0 a head.
+        If there is not one whole number from 0 per head.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One look for all figures: fonts, sizes and colours that survive print and colour blindness."""
+"""One look for all figures: fonts, sizes, and colours that suit print and colour-blind readers."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ PAGE_WIDTH = 7.2
 INK = "#222222"
 PALE_INK = "#8a8a8a"
 CLOSED_COLOUR = "#e9e9ec"
-"""Entries that have no value: masked, or not a number."""
+"""Colour of entries that have no value: masked, or not a number."""
 LINE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Of Okabe and Ito: told apart by the colour-blind, and in grey."""
+"""Palette of Okabe and Ito, whose colours can be told apart by the colour-blind, and in grey."""
 
 _SMALLEST_TEXT = 4.6
 _SETTINGS: Any = {
@@ -53,7 +53,7 @@ _SETTINGS: Any = {
     "axes.titlepad": 5,
     "axes.titlesize": 8.5,
     "figure.titlesize": 9.5,
-    # Part of matplotlib, so every machine draws the same letters.
+    # This font comes with matplotlib, so every machine draws the same letters.
     "font.family": ["DejaVu Sans"],
     "font.size": 8,
     "grid.color": "#e6e6e9",
@@ -65,7 +65,7 @@ _SETTINGS: Any = {
     "pdf.fonttype": 42,
     "savefig.dpi": 200,
     "svg.fonttype": "path",
-    # Without it the names of clip paths are random.
+    # Without a salt the names of clip paths are random, and the bytes differ from file to file.
     "svg.hashsalt": "haarbor",
     "text.color": INK,
     "xtick.color": INK,
@@ -84,7 +84,7 @@ _Result = TypeVar("_Result")
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Matplotlib settings of all figures while the block runs; the caller's own come back after it."""
+    """Use the settings of all figures while the block runs, then restore those of the caller."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
@@ -92,7 +92,7 @@ def house_style() -> Iterator[None]:
 
 
 def in_house_style(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """`function`, run within :func:`house_style`."""
+    """Decorator: run `function` within :func:`house_style`."""
 
     @wraps(function)
     def styled(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
@@ -105,7 +105,7 @@ def in_house_style(function: Callable[_Arguments, _Result]) -> Callable[_Argumen
 def blank_figure(
     width: float, height: float, *, layout: Literal["constrained", "compressed"] = "constrained"
 ) -> Figure:
-    """Empty figure of a size in inches whose parts make room for each other; needs no display."""
+    """Empty figure of a size in inches that lays out its parts without overlap; needs no display."""
     figure = Figure(figsize=(width, height), layout=layout)
     engine = figure.get_layout_engine()
     if engine is not None:
@@ -114,7 +114,7 @@ def blank_figure(
 
 
 def bordered(axes: Axes) -> Axes:
-    """`axes` with a thin line on all four sides, as an image wants it."""
+    """Draw a thin line on all four sides of `axes`, as for an image, and return them."""
     for spine in axes.spines.values():
         spine.set_visible(True)
         spine.set_linewidth(0.5)
@@ -141,20 +141,20 @@ def label_size(spacing: float, largest: float = 7.0) -> float | None:
 
 
 def layer_colours(n_layers: int) -> ListedColormap:
-    """Colours of layers, first to last: viridis short of the yellow that fades on white."""
+    """Colours of layers, first to last: viridis without its yellow end, which is hard to see on white."""
     places = np.linspace(0.0, 0.9, n_layers) if n_layers > 1 else np.array([0.3])
     return ListedColormap(matplotlib.colormaps["viridis"](places))
 
 
 def matrix_colours() -> Colormap:
     """Colours of matrices, low to high, with `CLOSED_COLOUR` where there is no value."""
-    # Short of black, on which folder borders and dark text would be lost.
+    # Without the black end, on which folder borders and dark text could not be seen.
     shades = matplotlib.colormaps["magma"](np.linspace(0.07, 0.99, 256))
     return ListedColormap(shades).with_extremes(bad=CLOSED_COLOUR)
 
 
 def signed_colours() -> Colormap:
-    """Blue below zero and orange above, with a step at zero: small values keep their sign."""
+    """Blue below zero and orange above, with a step at zero, so that small values show their sign."""
     below = matplotlib.colormaps["Blues_r"](np.linspace(0.1, 0.72, 128))
     above = matplotlib.colormaps["Oranges"](np.linspace(0.28, 0.9, 128))
     both = LinearSegmentedColormap.from_list("signed", np.vstack([below, above]), N=256)

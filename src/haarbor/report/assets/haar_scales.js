@@ -1,4 +1,4 @@
-// How much of each head lies at which scale of the two trees, from haar_scales.py.
+// How much of each head lies at which scale of the two trees, from wavelets/_haar_scales.py.
 (() => {
   const CONSTANT = "\u00f8";
 

@@ -1,4 +1,4 @@
-// From the packed text in the page back to numbers (packing.py); each piece is unpacked when first looked at.
+// From the packed text in the page back to numbers (_packing.py); a piece is unpacked when first looked at.
 (() => {
   const unpacked = new Map();
 

@@ -1,4 +1,4 @@
-// A run as run_payload.py gives it, with its names, its scores, and what happens when a head is pressed.
+// A run as _run_payload.py gives it, with its names, its scores, and what happens when a head is pressed.
 (() => {
   function byNumber(a, b) {
     return a - b;

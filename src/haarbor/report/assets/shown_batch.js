@@ -1,4 +1,4 @@
-// What the page holds of a batch, from shown_batch.py: matrices of the heads, mask, picture, thumbnails.
+// What the page holds of a batch, from _shown_batch.py: matrices of the heads, mask, picture, thumbnails.
 (() => {
   const { el } = Haarbor;
   const N_REMEMBERED = 80;
@@ -9,7 +9,7 @@
   /** What `make` gives, kept until many others have been asked for since. */
   function remember(key, make) {
     const found = remembered.has(key) ? remembered.get(key) : make();
-    // Put back as the last one, so that the first one is that asked for longest ago.
+    // Put back at the end, so that the first entry is the one that was asked for longest ago.
     remembered.delete(key);
     remembered.set(key, found);
     if (remembered.size > N_REMEMBERED) {

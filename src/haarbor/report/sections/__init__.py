@@ -1,16 +1,15 @@
-"""Parts of the page that are there when the run holds their results, one file each.
+"""Sections of the page that appear if the run holds their results, one file per section.
 
-A section is a function of a part of a run that gives what its picture needs, or None where the run has
-nothing of the kind. Its drawing stands in ``assets/sections`` under
-the same name.
+A section is a function of a part of a run. It returns what its pictures need, or None if the run does not
+hold it. The script that draws it has the same name, in ``assets/sections``.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from haarbor.report.sections._invariance import invariance_section
-from haarbor.report.sections._network_entropy import network_entropy_section
-from haarbor.report.sections._stability import stability_section
+from haarbor.report.sections._invariance_section import invariance_section
+from haarbor.report.sections._network_entropy_section import network_entropy_section
+from haarbor.report.sections._stability_section import stability_section
 from haarbor.store import RunPart
 
 __all__ = ["SECTIONS"]

@@ -1,5 +1,5 @@
 "use strict";
-// What the scripts of the page share; they are joined in the order that page.py gives, this one first.
+// What the scripts of the page share; they are joined in the order that _page.py gives, this one first.
 const Haarbor = { sections: {} };
 
 // Elements and their text. Text from a run only ever becomes a text node or an attribute, never markup.

@@ -1,0 +1,39 @@
+"""The command that made a run, as it is kept in the run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = ["capture_line"]
+
+
+def capture_line(model: str, data: str, out: str, options: Mapping[str, str | int | bool | None]) -> str:
+    """A ``haarbor capture`` command as one line; paths are shortened to their last part.
+
+    Parameters
+    ----------
+    model, data, out : str
+        As given on the command line.
+    options : mapping of option to value
+        True for a flag that was given; options that are None or False are left out.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> capture_line("zoo:transformer-xl", "my texts/a b.txt", "runs/a.zarr", {"--batches": 3})
+    "haarbor capture zoo:transformer-xl --data 'a b.txt' --out a.zarr --batches 3"
+    """
+    path = Path(model).expanduser()
+    known = data in ("random", "zoo") or data.startswith("hub:")
+    words = ["haarbor", "capture", path.resolve().name if path.exists() else model]
+    words += ["--data", data if known else Path(data).name, "--out", Path(out).name]
+    for name, value in options.items():
+        if value is None or value is False:
+            continue
+        words += [name] if value is True else [name, str(value)]
+    return shlex.join(words)

@@ -1,0 +1,90 @@
+"""haarbor info: tell what a run holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from haarbor.cli._named import named
+
+__all__ = ["info"]
+
+
+def info(
+    run: Annotated[str, typer.Argument(help="Folder or URL of a run.", callback=named)],
+    verify: Annotated[bool, typer.Option(help="Read everything and check it against its checksums.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Tell what a run holds, how large it is, and whether it is whole."""
+    from haarbor.cli._json_answer import echo_json
+    from haarbor.store import open_run
+
+    opened = open_run(run)
+    plan = opened.plan
+    damages = opened.verify() if verify else ()
+    found: dict[str, Any] = {
+        "model": opened.model,
+        "config_digest": plan.config_digest,
+        "contents": list(opened.contents),
+        "dtype": plan.dtype,
+        "streams": [
+            {
+                "name": s.name,
+                "layers": s.n_layers,
+                "heads": s.n_heads,
+                "queries": s.n_queries,
+                "keys": s.n_keys,
+            }
+            for s in plan.streams
+        ],
+        "batches_complete": opened.n_batches,
+        "batches_planned": plan.n_batches,
+        "labels": plan.labels,
+        "bytes_on_disk": opened.size_on_disk(),
+        "bytes_uncompressed": opened.n_batches * plan.n_bytes_per_batch,
+        "settings": dict(plan.settings),
+        "library_versions": dict(plan.library_versions),
+        "results": sorted({result.name for result in opened.results()}),
+        "verified": verify,
+        "damaged": [str(damage) for damage in damages],
+    }
+    if as_json:
+        echo_json(found)
+    else:
+        _print(found)
+    if damages:
+        raise typer.Exit(1)
+
+
+def _print(found: dict[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from haarbor.cli._terminal import terminal
+    from haarbor.printable import printable
+
+    table = Table(show_header=False, box=None)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+
+    def row(name: str, value: str) -> None:
+        # Names and settings come from files: they must not control the terminal or the layout.
+        table.add_row(Text(printable(name)), Text(printable(value)))
+
+    row("model", f"{found['model']}  ({str(found['config_digest'])[:19]})")
+    for s in found["streams"]:
+        row(f"stream {s['name']}", f"{s['layers']} layers x {s['heads']} heads, {s['queries']} x {s['keys']}")
+    row("content", f"{', '.join(found['contents'])} as {found['dtype']}")
+    planned = "" if found["batches_planned"] is None else f" of {found['batches_planned']}"
+    row("batches", f"{found['batches_complete']}{planned} complete")
+    ratio = found["bytes_uncompressed"] / max(1, found["bytes_on_disk"])
+    row("on disk", f"{found['bytes_on_disk'] / 1e6:.1f} MB (compressed {ratio:.1f} times)")
+    row("settings", ", ".join(f"{name}={value}" for name, value in found["settings"].items()))
+    row("made with", ", ".join(f"{name} {value}" for name, value in found["library_versions"].items()))
+    row("results", ", ".join(found["results"]) or "none yet: haarbor organize RUN")
+    if found["verified"]:
+        row("integrity", "whole" if not found["damaged"] else f"{len(found['damaged'])} damaged parts")
+        for damage in found["damaged"]:
+            row("", damage)
+    terminal().print(table)

@@ -1,0 +1,256 @@
+"""haarbor prune: find which heads of a model can be removed, and write the model without them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from haarbor.cli._model_argument import ModelArgument
+from haarbor.printable import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from haarbor.cli._pruned_files import PrunedFiles
+    from haarbor.pruning import PruningStudy
+
+__all__ = ["prune"]
+
+_DEFAULT_SCORES = (
+    "leftover-response,leftover,response,relative-norm,gradient,redundancy,h400,h400-random-tree,"
+    "h400-no-tree,random"
+)
+
+
+def prune(
+    model: ModelArgument,
+    data: Annotated[
+        str,
+        typer.Option(
+            help="Text file, .npy of token ids, .npz or folder of images, hub:DATASET, or "
+            "'zoo' (in the package)."
+        ),
+    ],
+    budget: Annotated[float, typer.Option(min=0.01, max=0.95, help="Share of the heads to remove.")] = 0.3,
+    scores: Annotated[
+        str, typer.Option(help="Scores to compare, separated by commas; 'all' for every one.")
+    ] = _DEFAULT_SCORES,
+    compensate: Annotated[
+        bool,
+        typer.Option(help="Refit what is left of each layer by least squares, or replace heads by zero."),
+    ] = True,
+    within_layer: Annotated[
+        bool, typer.Option("--within-layer", help="Remove the same share of every layer.")
+    ] = False,
+    uniform: Annotated[
+        bool,
+        typer.Option(
+            "--uniform",
+            help="Leave all layers alike, and write a checkpoint that transformers loads without Haarbor.",
+        ),
+    ] = False,
+    calibration: Annotated[
+        int | None,
+        typer.Option(min=2, help="Samples to score and refit with; by default 16 texts or 48 images."),
+    ] = None,
+    evaluation: Annotated[
+        int | None, typer.Option(min=4, help="Samples to measure with; by default 16 texts or 96 images.")
+    ] = None,
+    eval_data: Annotated[
+        str | None, typer.Option(help="Other data to measure with; else the samples that follow.")
+    ] = None,
+    tokens: Annotated[int, typer.Option(min=2, help="Tokens per sample, for text.")] = 256,
+    metric: Annotated[
+        str,
+        typer.Option(help="auto, loss, masked-loss, classification-loss or accuracy."),
+    ] = "auto",
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of random removal.")] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure at the budget alone, no curve.")] = False,
+    lines: Annotated[bool, typer.Option(help="One document per line, instead of one whole text.")] = False,
+    gguf: Annotated[str | None, typer.Option(help="Name of a GGUF file in the model's folder.")] = None,
+    device: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, ...")] = "cpu",
+    out: Annotated[
+        str | None, typer.Option(help="Folder for the mask, the figure, the results and the pruned model.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Find out which heads of a model can be removed, and write the model without them.
+
+    Scores are computed on some samples and judged on others, all with the same number of heads removed.
+    With --out, a mask file, the damage curves and the pruned model in safetensors are written; it loads
+    with haarbor.load_pruned, or with transformers alone if --uniform is given and the architecture can
+    say so.
+    """
+    from haarbor.capturing import load_model
+    from haarbor.cli._choices import checked_choice
+    from haarbor.cli._progress import shown_steps
+    from haarbor.cli._pruned_files import PrunedFiles
+    from haarbor.pruning import pruning_data, pruning_study, require_disjoint, score_names
+
+    choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
+    wanted = checked_choice("--metric", metric, choices)
+    names = score_names(scores)
+    # Checked before the work, so that no result is lost because it cannot be written.
+    files = None if out is None else PrunedFiles(out)
+    loaded = load_model(model, gguf_file=gguf, device=device, dtype="float32")
+    for note in loaded.notes:
+        typer.echo(note, err=True)
+    prepared = pruning_data(
+        loaded,
+        data,
+        eval_data=eval_data,
+        n_calibration=calibration or (48 if loaded.images else 16),
+        n_evaluation=evaluation or (96 if loaded.images else 16),
+        n_tokens=tokens,
+        split="lines" if lines else "whole",
+        metric=wanted,
+    )
+    for note in prepared.notes:
+        typer.echo(note, err=True)
+    require_disjoint(prepared.calibration, prepared.evaluation)
+    shares = [budget] if quick else sorted({*(round(0.05 * step, 2) for step in range(1, 11)), budget})
+    with shown_steps() as advance:
+        study = pruning_study(
+            loaded.model,
+            prepared.calibration,
+            prepared.evaluation,
+            names,
+            budget=budget,
+            shares=shares,
+            metric=prepared.metric,
+            within="uniform" if uniform else "layer" if within_layer else "network",
+            replacement="refit" if compensate else "zero",
+            n_seeds=seeds,
+            on_progress=advance,
+        )
+    summary = study.summary(loaded.name, prepared.description)
+    summary["written"] = {}
+    if not as_json:
+        _print(study, summary)
+    if files is not None:
+        files.write(study, loaded, prepared, summary, uniform)
+    if as_json:
+        typer.echo(json.dumps(summary, indent=2))
+    elif files is not None:
+        _print_files(study, summary, files)
+    failures = [] if files is None else files.failures
+    for failure in failures[:-1]:
+        typer.echo(str(failure), err=True)
+    if failures:
+        raise failures[-1]
+
+
+def _print(study: PruningStudy, summary: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    console = Console()
+    curves, best = study.curves, study.recommendation
+    done = {"refit": "rest of each layer refitted", "zero": "replaced by zero"}[curves.replacement]
+    typer.echo(
+        f"{printable(summary['origin']['model'])}: {curves.metric} by heads removed of {best.n_heads} "
+        f"({done}); {curves.baseline.value:.4g} for the whole network."
+    )
+    console.print(_damage_table(study))
+    typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
+    console.print(_control_table(study))
+    typer.echo(best.sentence)
+    # More than rounding to whole heads explains.
+    if abs(study.budget * best.n_heads - best.n_removed) > 0.5:
+        typer.echo(
+            f"{100 * study.budget:g} % was asked for: {_REASONS[curves.within]}, so {best.n_removed} is the "
+            "nearest number that can go."
+        )
+    typer.echo(
+        f"Reliability of the damages {_reliability(curves.reliability)} (split-half over "
+        f"{curves.baseline.counts.size} evaluation batches, Spearman-Brown); ± is the standard error "
+        "over batches, and over seeds for random."
+    )
+    typer.echo(_size_line(study))
+
+
+_REASONS = {
+    "network": "every layer keeps a head",
+    "layer": "every layer keeps a head",
+    "uniform": "--uniform takes the same number of heads from every group that shares keys and values",
+}
+
+
+def _damage_table(study: PruningStudy) -> Table:
+    from rich.table import Table
+
+    curves = study.curves
+    place_of_budget = curves.place(study.budget)
+    # Ten columns would not fit; the figure and the results hold them all.
+    shown = [
+        place
+        for place, asked in enumerate(curves.asked)
+        if place == place_of_budget or any(round(100 * share) % 10 == 0 for share in asked)
+    ]
+    table = Table()
+    table.add_column("score")
+    for place in shown:
+        heading = f"{curves.n_removed[place]}\n{100 * curves.shares[place]:.3g} %"
+        table.add_column(heading, justify="right", no_wrap=True)
+    best = study.recommendation.score
+    for name in curves.curves:
+        values, errors = curves.value(name), curves.standard_error(name)
+        cells = [
+            f"{values[place]:.3f}{f' ±{errors[place]:.3f}' if place == place_of_budget else ''}"
+            for place in shown
+        ]
+        table.add_row(f"{name} *" if name == best else name, *cells, style="bold" if name == best else None)
+    return table
+
+
+def _control_table(study: PruningStudy) -> Table:
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("score", min_width=max(len(entry.name) for entry in study.controls))
+    # Narrow enough for 80 columns.
+    for heading in ("as\nasked", "within\nlayers", "half the\ncalibration", "halves\nagree"):
+        table.add_column(heading, justify="right")
+    place = study.curves.place(study.budget)
+    for entry in study.controls:
+        one, two = entry.half_calibrations
+        table.add_row(
+            entry.name,
+            f"{study.curves.damage(entry.name)[place]:z.3f}",
+            f"{entry.within_layer:z.3f}",
+            f"{one:z.3f}, {two:z.3f}",
+            f"{entry.agreement:.2f}" if math.isfinite(entry.agreement) else "undefined",
+        )
+    return table
+
+
+def _reliability(value: float) -> str:
+    if not math.isfinite(value):
+        return "is not defined: too few damages, all alike, or exactly opposed on the two halves"
+    return f"{value:.2f}" if value > 0 else f"none ({value:.2f}): the halves contradict each other"
+
+
+def _print_files(study: PruningStudy, summary: dict[str, Any], files: PrunedFiles) -> None:
+    for kind, name in files.written.items():
+        typer.echo(f"  {kind.replace('_', ' '):15} {files.folder / name}")
+    found = summary["pruned"]
+    if "load" in found:
+        typer.echo(
+            f"The pruned model, read back: {study.curves.metric} {found['read_back']:.4f} "
+            f"({study.curves.baseline.value:.4f} whole). Load it: {found['load']}"
+        )
+        if study.curves.replacement == "refit":
+            typer.echo("The mask alone says which heads; the refit is in the model.")
+
+
+def _size_line(study: PruningStudy) -> str:
+    if study.smaller is None or study.footprint is None:
+        return f"As large as the whole model: {study.refusal}"
+    whole, smaller = study.footprint
+    return (
+        f"Smaller model: {smaller.n_parameters / 1e6:.2f} M parameters of {whole.n_parameters / 1e6:.2f} M "
+        f"({smaller.n_bytes / 1e6:.1f} MB of {whole.n_bytes / 1e6:.1f} MB), "
+        f"{1000 * smaller.seconds:.0f} ms per forward pass instead of {1000 * whole.seconds:.0f} ms."
+    )

@@ -1,0 +1,222 @@
+"""haarbor prune, as a user types it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import haarbor as hb  # noqa: E402
+from haarbor.errors import DataError  # noqa: E402
+from haarbor.pruning import model_batches, network_heads, read_mask  # noqa: E402
+from haarbor.zoo import embedded_network, sample_images_path  # noqa: E402
+from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
+from tests.cli.builders import prune_refusal, pruned, saved_model  # noqa: E402
+
+# Enough samples for what is refused, and no curve.
+QUICK = ("--calibration", "4", "--evaluation", "4", "--tokens", "32", "--seeds", "1", "--quick")
+SMALL = ("--calibration", "2", "--evaluation", "4", "--tokens", "32", "--seeds", "2")
+
+
+@pytest.mark.slow
+def test_the_whole_way_from_a_model_to_a_smaller_one(tmp_path):
+    words = ("zoo:transformer-xl", "--data", "zoo", "--budget", 0.25, "--scores", "leftover,gradient,random")
+    done = pruned(*words, *SMALL, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "Remove 12 of 48 heads (25 %) by" in done.output
+    assert "was asked for" not in done.output
+    assert "±" in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "damage.png",
+        "mask.json",
+        "model",
+        "results.json",
+    ]
+    results = json.loads((tmp_path / "results.json").read_text())
+    # True shares of 48 heads, not the ones that were asked for.
+    assert results["n_removed"] == [2, 5, 7, 10, 12, 14, 17, 19, 22, 24]
+    assert results["shares"] == [number / 48 for number in results["n_removed"]]
+    assert results["asked"] == [[0.05], [0.1], [0.15], [0.2], [0.25], [0.3], [0.35], [0.4], [0.45], [0.5]]
+    origin = json.loads((tmp_path / "model" / "pruned.json").read_text())["origin"]
+    assert (origin["n_removed"], origin["n_heads"], origin["budget"], origin["share"]) == (12, 48, 0.25, 0.25)
+    assert json.loads((tmp_path / "mask.json").read_text())["origin"] == origin
+    assert len(results["removed"]) == 12
+    model = embedded_network("transformer-xl")
+    batch = model_batches(torch.arange(20)[None])[0]
+    removed = read_mask(tmp_path / "mask.json", network_heads(model, batch))
+    assert removed.sum() == 12
+    smaller = hb.load_pruned(tmp_path / "model")
+    assert smaller(torch.arange(20)[None]).logits.shape == (1, 20, model.config.vocab_size)
+    assert results["smaller"][1]["n_parameters"] == sum(weight.numel() for weight in smaller.parameters())
+
+
+def test_json_on_stdout_and_classes_from_the_images_file():
+    words = ("zoo:vision-transformer", "--data", sample_images_path(), "--quick", "--scores", "norm,random")
+    done = pruned(*words, *SMALL, "--no-compensate", "--within-layer", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["metric"] == "classification-loss"
+    assert found["origin"]["within"] == "layer"
+    assert found["origin"]["replacement"] == "zero"
+    assert (found["asked"], found["n_removed"], found["shares"]) == ([[0.3]], [11], [11 / 36])
+    assert "own answers" not in done.stderr
+
+
+@pytest.mark.slow
+def test_accuracy_is_measured_with_scores_that_need_a_gradient():
+    words = ("zoo:vision-transformer", "--data", sample_images_path(), "--quick", "--metric", "accuracy")
+    done = pruned(*words, *SMALL, "--scores", "gradient,random", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["metric"] == "accuracy"
+
+
+@pytest.mark.slow
+def test_images_without_classes_are_held_to_the_network_itself(tmp_path):
+    with np.load(sample_images_path()) as arrays:
+        np.save(tmp_path / "images.npy", arrays["images"][:6])
+    words = ("zoo:vision-transformer", "--data", tmp_path / "images.npy", "--quick", "--metric", "accuracy")
+    done = pruned(*words, *SMALL, "--scores", "norm", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["baseline"] == 1.0
+    assert "the whole network's own answers stand for them" in done.stderr
+
+
+def test_a_uniform_budget_gives_a_standard_checkpoint(tmp_path):
+    model = SMALL_MODELS["llama"].build("sdpa")
+    model.save_pretrained(tmp_path / "llama")
+    np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, 97, (6, 32)))
+    words = (tmp_path / "llama", "--data", tmp_path / "ids.npy", "--budget", 0.5, "--uniform", "--quick")
+    done = pruned(*words, *SMALL, "--scores", "leftover", "--out", tmp_path / "out", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["written"]["standard_model"] == "model"
+    from transformers import AutoModelForCausalLM
+
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path / "out" / "model")
+    assert loaded.config.num_attention_heads == 2
+    assert loaded.config.head_dim == 8
+
+
+@pytest.fixture(scope="module")
+def grouped(tmp_path_factory):
+    """A Llama of 5 layers with 8 heads, two by two with the same keys and values; and tokens for it."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    folder = tmp_path_factory.mktemp("grouped")
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=97, hidden_size=64, intermediate_size=48, num_hidden_layers=5, num_attention_heads=8,
+        num_key_value_heads=4, max_position_embeddings=64,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder / "llama")
+    np.save(folder / "ids.npy", np.random.default_rng(0).integers(3, 97, (6, 32)))
+    return folder
+
+
+def test_a_uniform_budget_says_how_many_heads_really_go(grouped, tmp_path):
+    words = (grouped / "llama", "--data", grouped / "ids.npy", "--budget", 0.3, "--uniform")
+    done = pruned(*words, *SMALL, "--scores", "norm,random", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "Remove 20 of 40 heads (50 %) by 'norm'" in done.output
+    assert "30 % was asked for: --uniform takes the same number of heads from every group" in done.output
+    assert "Controls with 20 heads (50 %) removed" in done.output
+    assert "Remove 30 %" not in done.output
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["shares"] == [0.5]
+    assert results["n_removed"] == [20]
+    assert results["origin"]["share"] == 0.5
+    assert {entry["n_removed"] for entry in results["controls"]} == {20}
+    assert len(results["removed"]) == 20
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["num_attention_heads"] == 4
+
+
+def test_a_budget_that_removes_nothing_is_refused_with_the_possible_ones(grouped, tmp_path):
+    words = (grouped / "llama", "--data", grouped / "ids.npy", "--budget", 0.2, "--uniform", "--quick")
+    done = pruned(*words, *SMALL, "--scores", "norm", "--out", tmp_path)
+    assert isinstance(done.exception, hb.SettingError)
+    message = str(done.exception)
+    assert "20 % of 40 heads" in message
+    assert "Possible here: 50 % (20)" in message
+    assert "\n" not in message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_reliability_that_is_not_defined_is_said_to_be_so(tmp_path):
+    words = ("zoo:vision-transformer", "--data", "zoo", "--quick", "--scores", "random,relative-norm")
+    done = pruned(*words, "--calibration", 4, "--evaluation", 8, "--seeds", 1, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "Reliability of the damages is not defined" in done.output
+    assert "nan" not in done.output
+    assert json.loads((tmp_path / "results.json").read_text())["reliability"] is None
+
+
+def test_a_network_that_ties_the_width_of_heads_is_saved_free_form(tmp_path):
+    SMALL_MODELS["gpt2"].build("sdpa").save_pretrained(tmp_path / "gpt2")
+    np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, 97, (6, 32)))
+    words = (tmp_path / "gpt2", "--data", tmp_path / "ids.npy", "--budget", 0.5, "--uniform", "--quick")
+    done = pruned(*words, *SMALL, "--scores", "norm", "--out", tmp_path / "out", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["written"]["pruned_model"] == "model"
+    assert "load it with haarbor.load_pruned" in done.stderr
+    assert hb.load_pruned(tmp_path / "out" / "model").config.model_type == "gpt2"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--scores", "magic"), "a score must be one of"),
+        (("--data", "nowhere.txt"), "there is no nowhere.txt"),
+        (("--eval-data", "zoo"), "must not overlap"),
+    ],
+)
+def test_bad_input_is_one_clear_line(words, message):
+    options = {"--data": "zoo", "--scores": "norm", **dict([words])}
+    flat = [part for pair in options.items() for part in pair]
+    done = pruned("zoo:transformer-xl", *flat, *SMALL, "--quick")
+    assert isinstance(done.exception, hb.HaarborError)
+    assert message in str(done.exception)
+    assert "\n" not in str(done.exception)
+
+
+def test_wrong_usage_exits_with_two():
+    assert pruned("zoo:transformer-xl", "--data", "zoo", "--metric", "bleu").exit_code == 2
+    assert pruned("zoo:transformer-xl", "--data", "zoo", "--budget", 2).exit_code == 2
+
+
+def test_tokens_beyond_the_vocabulary_are_one_line(tmp_path):
+    np.save(tmp_path / "ids.npy", np.full((8, 32), 5000) + np.arange(8)[:, None])
+    done = prune_refusal(
+        saved_model("llama", tmp_path), "--data", tmp_path / "ids.npy", "--scores", "norm", *QUICK
+    )
+    assert re.search("(from 0 to 96|below 97|vocabulary)", str(done.exception))
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.full(8, 57), "labels must be from 0 to 9, the classes of VisionTransformer; found 57"),
+        (np.full(8, -1), "found -1"),
+        (np.full(8, 0.5), "must be whole numbers, one per image; found float64"),
+        (np.array(["cat"] * 8), "must be whole numbers, one per image; found <U3"),
+        (np.zeros((8, 2), int), r"shape \(8, 2\)"),
+        (np.zeros(3, int), "a label for every image; found 3 for 4"),
+        (np.array([None] * 8), "could not be read"),
+    ],
+)
+def test_labels_that_do_not_fit_are_one_line(labels, message, tmp_path):
+    with np.load(sample_images_path()) as arrays:
+        np.savez(tmp_path / "images.npz", images=arrays["images"][:8], labels=labels)
+    words = ("zoo:vision-transformer", "--data", tmp_path / "images.npz", "--scores", "norm", *QUICK)
+    done = prune_refusal(*words)
+    assert isinstance(done.exception, DataError)
+    assert re.search(message, str(done.exception)), done.exception
+
+
+def test_a_model_that_names_commands_to_a_terminal_is_shown_without(tmp_path, ids):
+    (tmp_path / "in").mkdir()
+    folder = saved_model("llama", tmp_path / "in").rename(tmp_path / "red\x1b[31m")
+    done = pruned(folder, "--data", ids, "--scores", "norm", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "\x1b[31m" not in done.stdout
