@@ -44,13 +44,13 @@ _DRAWING = (
 )
 _PAYLOAD = ("packing", "run_payload", "shown_batch", "haar_scales", "head_geometry", "overview", "provenance")
 _FIGURES = (
-    "affinity",
-    "attention",
-    "diffusion_map",
-    "haar_scales",
+    "head_affinity",
+    "head_attention",
+    "head_diffusion_map",
+    "head_haar_scales",
     "head_map",
+    "head_over_batches",
     "head_tree",
-    "over_batches",
 )
 _VIEWS = ("attention_image", "attention_text", "comparison", "explorer", "search", "two_runs")
 _SCRIPTS = (
