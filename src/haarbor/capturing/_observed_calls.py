@@ -144,7 +144,7 @@ class ObservedCalls:
         if "groups of tokens" in why:
             advice.append("to record the heads of each group, pass groups='heads' (--groups heads)")
         if self._calls:
-            patterns = sorted({_pattern(name) for name in self.missed})
+            patterns = sorted({self._pattern(name) for name in self.missed})
             words = " ".join(f"--leave-out {pattern!r}" for pattern in patterns)
             advice.append(f"to capture the rest, pass leave_out={patterns!r} ({words})")
         if not advice:
@@ -155,6 +155,7 @@ class ObservedCalls:
         text = "; ".join(advice)
         raise CaptureError(f"{what}; layer {name}{more} cannot be: {why}. {text[0].upper()}{text[1:]}.")
 
-
-def _pattern(name: str) -> str:
-    return ".".join("*" if part.isdigit() else part for part in name.split("."))
+    def _pattern(self, name: str) -> str:
+        """The name with the numbers of layers left open, unless that names layers that can be recorded."""
+        pattern = ".".join("*" if part.isdigit() else part for part in name.split("."))
+        return name if any(fnmatchcase(call.name, pattern) for call in self._calls) else pattern

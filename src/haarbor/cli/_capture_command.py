@@ -46,6 +46,17 @@ def capture(
     memory: Annotated[
         bool, typer.Option(help="Keep the tokens before each batch in memory (zoo:transformer-xl only).")
     ] = False,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(help="Layer whose attention is not recorded, or a pattern such as '*.head.attention'."),
+    ] = None,
+    groups: Annotated[
+        str,
+        typer.Option(
+            help="Layers that attend within windows, tiles or frames. refuse: stop; heads: record the heads "
+            "of each window as heads of their own."
+        ),
+    ] = "refuse",
     gguf: Annotated[str | None, typer.Option(help="Name of a GGUF file in the model's folder.")] = None,
     device: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, ...")] = "cpu",
     seed: Annotated[int, typer.Option(min=0, help="Seed of random data.")] = 0,
@@ -61,6 +72,7 @@ def capture(
         "--mode", mode, ("faithful", "transparent")
     )
     stored: Literal["float16", "float32"] = checked_choice("--dtype", dtype, ("float16", "float32"))
+    grouped: Literal["refuse", "heads"] = checked_choice("--groups", groups, ("refuse", "heads"))
     if memory and lines:
         raise SettingError("--memory must follow one text; --lines makes every line a text. Leave one out.")
     require_model(model)
@@ -76,7 +88,7 @@ def capture(
                 named_samples,
                 windows_to_fill,
             )
-            from haarbor.cli._capture_line import capture_line
+            from haarbor.cli._capture_line import Option, capture_line
             from haarbor.cli._capture_words import CAPTURE_WORDS, require_same_flags
             from haarbor.cli._progress import shown_steps
 
@@ -99,7 +111,7 @@ def capture(
         )
         if memory:
             samples = memory_window_samples(samples, cast("TransformerXL", loaded.model))
-        options: dict[str, str | int | bool | None] = {
+        options: dict[str, Option] = {
             "--tokens": tokens if isinstance(loaded.takes, TokenInputs) else None,
             "--batches": batches,
             "--logits": logits,
@@ -107,6 +119,8 @@ def capture(
             "--dtype": dtype,
             "--lines": lines,
             "--memory": memory,
+            "--leave-out": tuple(leave_out or ()),
+            "--groups": groups if groups != "refuse" else None,
             "--gguf": gguf,
             "--seed": seed if data == "random" else None,
         }
@@ -129,6 +143,8 @@ def capture(
                 content=("probabilities", "logits") if logits else ("probabilities",),
                 mode=recording,
                 dtype=stored,
+                leave_out=leave_out or (),
+                groups=grouped,
                 name=loaded.name,
                 settings={
                     "data": samples.description,
@@ -140,10 +156,19 @@ def capture(
                 on_plan=on_plan,
             )
         typer.echo(
-            f"{run.model}: {len(run.layers)} layers x {run.heads_per_layer} heads, {run.n_batches} batches, "
+            f"{run.model}: {_heads_line(run.plan)}, {run.n_batches} batches, "
             f"{run.size_on_disk() / 1e6:.1f} MB on disk, {time.perf_counter() - begin:.1f} s."
         )
         typer.echo(f"Next: haarbor organize {out}")
+
+
+def _heads_line(plan: RunPlan) -> str:
+    """Layers and heads of each stream, in words."""
+    several = len(plan.streams) > 1
+    return ", ".join(
+        f"{f'{stream.name} ' if several else ''}{stream.n_layers} layers x {stream.n_heads} heads"
+        for stream in plan.streams
+    )
 
 
 @contextmanager

@@ -6,10 +6,13 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["capture_line"]
+__all__ = ["Option", "capture_line"]
+
+Option = str | int | bool | tuple[str, ...] | None
+"""Value of an option of the command line."""
 
 
-def capture_line(model: str, data: str, out: str, options: Mapping[str, str | int | bool | None]) -> str:
+def capture_line(model: str, data: str, out: str, options: Mapping[str, Option]) -> str:
     """A ``haarbor capture`` command as one line; paths are shortened to their last part.
 
     Parameters
@@ -17,7 +20,8 @@ def capture_line(model: str, data: str, out: str, options: Mapping[str, str | in
     model, data, out : str
         As given on the command line.
     options : mapping of option to value
-        True for a flag that was given; options that are None or False are left out.
+        True for a flag that was given, several values for an option that was given several times; options
+        that are None or False are left out.
 
     Returns
     -------
@@ -35,5 +39,9 @@ def capture_line(model: str, data: str, out: str, options: Mapping[str, str | in
     for name, value in options.items():
         if value is None or value is False:
             continue
-        words += [name] if value is True else [name, str(value)]
+        if value is True:
+            words.append(name)
+            continue
+        for single in value if isinstance(value, tuple) else (value,):
+            words += [name, str(single)]
     return shlex.join(words)

@@ -23,6 +23,8 @@ CAPTURE_WORDS: Mapping[str, str] = {
     "mode": "--mode {}",
     "seed": "--seed {}",
     "model_dtype": "weights of {}",
+    "leave_out": "--leave-out {}",
+    "groups": "--groups {}",
     "place": "another --out",
 }
 """How messages of the command line name each thing that `haarbor.capturing.continued_plan` compares."""
