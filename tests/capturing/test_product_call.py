@@ -57,3 +57,18 @@ def test_chunks_of_heads_cover_all_of_them_and_one_at_least():
     assert [(part.start, part.stop) for part in one.head_chunks(most_bytes=1)] == [
         (n, n + 1) for n in range(4)
     ]
+
+
+def test_products_in_float32_do_not_round_as_half_precision_does():
+    generator = torch.Generator().manual_seed(0)
+    query, key = (torch.randn(1, 4, 6, 64, generator=generator).half() for _ in range(2))
+    plain = {"query": query, "key": key, "scaling": 1.0, "bias": None, "mask": None, "softcap": None,
+             "sinks": None}  # fmt: skip
+    exact = torch.softmax(query.float() @ key.float().transpose(2, 3), dim=-1)
+
+    def error(**changes):
+        found = ProductCall(**plain, **changes)
+        return float((found.probabilities(found.logits(ALL), ALL) - exact).abs().max())
+
+    assert error(in_float32=True) == 0.0
+    assert error() > 1e-4

@@ -92,7 +92,10 @@ class StreamPlan:
     def groups_of_layer(self, layer: int) -> tuple[int, ...] | None:
         """Key-value head that each head of a layer uses, shape (n_heads,); None where each has its own."""
         groups: Any = self.head_groups
-        return groups[layer] if groups is not None and isinstance(groups[0], tuple) else groups
+        found: tuple[int, ...] | None = groups
+        if groups is not None and isinstance(groups[0], tuple):
+            found = groups[layer]
+        return found
 
     @property
     def layer_shape(self) -> tuple[int, int, int]:
