@@ -3,7 +3,7 @@
 import pytest
 
 torch = pytest.importorskip("torch")
-from torch.nn import functional as F  # noqa: E402, N812
+from torch.nn import functional as F  # noqa: E402
 
 from haarbor.capturing._seen_functions import SeenFunctions  # noqa: E402
 
