@@ -72,6 +72,14 @@ def test_a_key_is_open_where_one_head_sees_it():
     assert SoftmaxCall(scores=scores, weights=scores.softmax(-1)).valid().all()
 
 
+def test_a_query_that_sees_nothing_in_one_head_alone_sees_all_of_it_alike():
+    scores = torch.zeros(1, 2, 2, 3)
+    scores[0, 0, 0, 1:] = scores[0, 1, 0] = scores[0, :, 1] = -1e10
+    call = SoftmaxCall(scores=scores, weights=scores.softmax(-1))
+    # The first query is closed in the second head, the second query in both: it is padding.
+    assert call.valid()[0].tolist() == [[True] * 3, [False] * 3]
+
+
 def test_probabilities_are_those_of_the_layer_not_a_softmax_of_ours():
     scores = torch.zeros(1, 2, 1, 2)
     weights = torch.tensor([0.9, 0.1]).expand(1, 2, 1, 2)

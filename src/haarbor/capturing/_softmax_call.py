@@ -51,8 +51,15 @@ class SoftmaxCall(AttentionCall):
         return self.shared_by
 
     def valid(self) -> torch.Tensor:
-        """Entries that are not masked, bool, shape (group, query, key); the union over heads."""
-        return open_entries(self.scores).any(dim=1)
+        """Entries that are not masked, bool, shape (group, query, key); the union over heads.
+
+        Where a query sees no key in one head, and some in another, the softmax of the one gives all keys the
+        same weight, and all its entries count: so blocks are padded whose heads stand beside each other.
+        """
+        seen = open_entries(self.scores)
+        sees_none = ~seen.any(dim=3)
+        uneven = sees_none & ~sees_none.all(dim=1, keepdim=True)
+        return (seen | uneven[..., None]).any(dim=1)
 
     def logits(self, where: slice) -> torch.Tensor:
         """Scores of some heads, zero where masked, shape (group, heads, query, key)."""
