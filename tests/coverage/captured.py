@@ -48,7 +48,7 @@ class Captured:
 def implementation(kind: ModelType, mode: str) -> str:
     """How the model computes its attention in a mode when nobody records it."""
     supported = getattr(transformers, kind.model)._supports_sdpa
-    return "sdpa" if mode == "transparent" and supported else "eager"
+    return "sdpa" if supported and (mode == "transparent" or kind.fixed) else "eager"
 
 
 @cache
@@ -67,7 +67,7 @@ def batch(kind: ModelType) -> Any:
     """The input as `capture` takes it; tensors that have not one row per sample are one sample together."""
     inputs = kind.batch()
     one_row = all(value.shape[0] == 1 for value in inputs.values())
-    return inputs if one_row else Sample(inputs=inputs, labels=())
+    return inputs if one_row else Sample(inputs=inputs, labels=(), valid=None)
 
 
 @cache

@@ -107,7 +107,8 @@ CAUSAL_MODELS = (
               settings=_INDEXED, essential=True),
     ModelType(type="glm_moe_dsa", model="GlmMoeDsaForCausalLM", config="GlmMoeDsaConfig",
               settings=_INDEXED),
-    ModelType(type="glm4", model="Glm4ForCausalLM", config="Glm4Config", settings={**_GROUPED, "head_dim": 8}),
+    ModelType(type="glm4", model="Glm4ForCausalLM", config="Glm4Config",
+              settings={**_GROUPED, "head_dim": 8}),
     ModelType(
         type="jamba", model="JambaForCausalLM", config="JambaConfig",
         streams={"self": Stream(1, "model.layers.1.*")}, why="only its layers of attention have any",
@@ -120,8 +121,8 @@ CAUSAL_MODELS = (
         settings={"vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 4,
                   "time_step_rank": 4, **_ENDS}),
     ModelType(
-        type="rwkv", model="RwkvForCausalLM", config="RwkvConfig", streams={}, refused="layer rwkv.blocks.0.attention calls no softmax",
-        why="its tokens are mixed by a recurrence",
+        type="rwkv", model="RwkvForCausalLM", config="RwkvConfig", streams={},
+        refused="layer rwkv.blocks.0.attention calls no softmax", why="its tokens are mixed by a recurrence",
         settings={"vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 2, "attention_hidden_size": 32,
                   **_ENDS}),
 )  # fmt: skip

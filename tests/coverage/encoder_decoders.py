@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.coverage.model_type import ModelType, Stream
 
 __all__ = ["ENCODER_DECODERS"]
@@ -28,10 +30,10 @@ _T5_STREAMS = {
 }
 
 
-def _pair(kind: str, model: str, config: str, **more: object) -> ModelType:
-    settings = {**_TEXT, **more.pop("settings", {})}  # type: ignore[dict-item]
+def _pair(kind: str, model: str, config: str, **more: Any) -> ModelType:
+    settings = {**_TEXT, **more.pop("settings", {})}
     given = {"inputs": "pair", "streams": _STREAMS, **more}
-    return ModelType(type=kind, model=model, config=config, settings=settings, **given)  # type: ignore[arg-type]
+    return ModelType(type=kind, model=model, config=config, settings=settings, **given)
 
 
 ENCODER_DECODERS = (
@@ -42,7 +44,8 @@ ENCODER_DECODERS = (
     ModelType(type="umt5", model="UMT5ForConditionalGeneration", config="UMT5Config", settings=_T5,
               inputs="pair", streams=_T5_STREAMS),
     ModelType(type="longt5", model="LongT5ForConditionalGeneration", config="LongT5Config",
-              settings={**_T5, "local_radius": 3, "encoder_attention_type": "local"}, inputs="pair without padding",
+              settings={**_T5, "local_radius": 3, "encoder_attention_type": "local"},
+              inputs="pair without padding",
               streams={**_T5_STREAMS, "encoder": Stream(3, "encoder.*.LocalSelfAttention")},
               why="its encoder attends block by block; the heads of each block are heads of their own",
               transparent="must support SDPA"),
@@ -56,13 +59,13 @@ ENCODER_DECODERS = (
     _pair("pegasus", "PegasusForConditionalGeneration", "PegasusConfig"),
     _pair("blenderbot", "BlenderbotForConditionalGeneration", "BlenderbotConfig"),
     _pair("nllb-moe", "NllbMoeForConditionalGeneration", "NllbMoeConfig",
-          settings={"num_experts": 2, "encoder_sparse_step": 2, "decoder_sparse_step": 2}, transparent="must support SDPA",
-          streams={**_STREAMS, "cross": Stream(2, "*decoder.*.cross_attention")}),
+          settings={"num_experts": 2, "encoder_sparse_step": 2, "decoder_sparse_step": 2},
+          transparent="must support SDPA", streams={**_STREAMS, "cross": Stream(2, "*decoder.*.cross_attention")}),
     _pair("fsmt", "FSMTForConditionalGeneration", "FSMTConfig",
           settings={"src_vocab_size": 97, "tgt_vocab_size": 97, "langs": ["en", "de"]}),
     ModelType(
         type="prophetnet", model="ProphetNetForConditionalGeneration", config="ProphetNetConfig",
-        inputs="pair",
+        inputs="pair", gives_attentions=False,
         streams={"encoder": Stream(3, "*encoder.*"),
                  "decoder.4x9x9": Stream(2, "*decoder.*.self_attn", (4, 9, 9)),
                  "decoder.8x9x18": Stream(2, "*decoder.*.self_attn", (8, 9, 18)),
@@ -81,8 +84,9 @@ ENCODER_DECODERS = (
                     "conv_channels": 16}, transparent="must support SDPA"),
     ModelType(
         type="moonshine", model="MoonshineForConditionalGeneration", config="MoonshineConfig",
-        inputs="long waveform and text", streams=_STREAMS,
-        settings={"vocab_size": 97, "hidden_size": 32, "intermediate_size": 48, "encoder_num_hidden_layers": 3,
+        inputs="long waveform and text", streams=_STREAMS, essential=True,
+        settings={"vocab_size": 97, "hidden_size": 32, "intermediate_size": 48,
+                  "encoder_num_hidden_layers": 3,
                   "decoder_num_hidden_layers": 2, "encoder_num_attention_heads": 4,
                   "decoder_num_attention_heads": 4, "encoder_num_key_value_heads": 4,
                   "decoder_num_key_value_heads": 4, "max_position_embeddings": 64, **_ENDS}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.coverage.model_type import ModelType
 
 __all__ = ["ENCODERS"]
@@ -10,13 +12,13 @@ _TEXT = {
     "vocab_size": 97, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
     "num_attention_heads": 4, "max_position_embeddings": 64, "pad_token_id": 1,
 }  # fmt: skip
-_DISENTANGLED = {**_TEXT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False,
+_DISENTANGLED = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False,
                  "max_relative_positions": 16}  # fmt: skip
 
 
-def _encoder(kind: str, model: str, config: str, **more: object) -> ModelType:
-    settings = {**_TEXT, **more.pop("settings", {})}  # type: ignore[dict-item]
-    return ModelType(type=kind, model=model, config=config, settings=settings, inputs="padded", **more)  # type: ignore[arg-type]
+def _encoder(kind: str, model: str, config: str, **more: Any) -> ModelType:
+    settings = {**_TEXT, **more.pop("settings", {})}
+    return ModelType(type=kind, model=model, config=config, settings=settings, inputs="padded", **more)
 
 
 ENCODERS = (
@@ -40,10 +42,12 @@ ENCODERS = (
     _encoder("splinter", "SplinterModel", "SplinterConfig", transparent="must support SDPA"),
     _encoder("esm", "EsmForMaskedLM", "EsmConfig", settings={"position_embedding_type": "rotary"}),
     _encoder("roformer", "RoFormerForMaskedLM", "RoFormerConfig"),
-    _encoder("squeezebert", "SqueezeBertForMaskedLM", "SqueezeBertConfig", settings={"embedding_size": 32}),
+    _encoder("squeezebert", "SqueezeBertForMaskedLM", "SqueezeBertConfig", settings={"embedding_size": 32},
+             gives_attentions=False),
     _encoder("convbert", "ConvBertForMaskedLM", "ConvBertConfig", settings={"embedding_size": 32}),
     _encoder("ibert", "IBertForMaskedLM", "IBertConfig"),
-    _encoder("longformer", "LongformerForMaskedLM", "LongformerConfig", settings={"attention_window": 4}, streams={},
+    _encoder("longformer", "LongformerForMaskedLM", "LongformerConfig", settings={"attention_window": 4},
+             streams={},
              refused="layer longformer.encoder.layer.0.attention.self and 1 more cannot be: its softmax",
              why="its queries see keys of a window that moves with them"),
     _encoder("big_bird", "BigBirdForMaskedLM", "BigBirdConfig", settings={"attention_type": "original_full"}),

@@ -66,8 +66,8 @@ def _patches_in_text() -> dict[str, Any]:
     """Sixteen patches over two frames, which the model joins by fours."""
     ids = _ids(N_TEXT)
     ids[0, 2:8] = torch.tensor([94, *[IMAGE_TOKEN] * 4, 93])
-    return {"input_ids": ids, "pixel_values": _noise(16, 3 * 2 * 4 * 4), "image_grid_thw": torch.tensor([[1, 4, 4]]),
-            "mm_token_type_ids": (ids == IMAGE_TOKEN).long()}  # fmt: skip
+    return {"input_ids": ids, "pixel_values": _noise(16, 3 * 2 * 4 * 4), 
+            "image_grid_thw": torch.tensor([[1, 4, 4]]), "mm_token_type_ids": (ids == IMAGE_TOKEN).long()}  # fmt: skip
 
 
 def _image_and_target() -> dict[str, Any]:

@@ -56,6 +56,8 @@ class ModelType:
     """Whether the softmax has a last column that is no key."""
     not_attention: tuple[str, ...] = ()
     """Patterns of modules whose softmax is something else, such as a router."""
+    fixed: bool = False
+    """Whether the model chooses how it computes its attention when it is built, and not when it runs."""
     gives_attentions: bool = True
     """Whether ``output_attentions=True`` gives the weights as they are computed, layer by layer."""
     essential: bool = False

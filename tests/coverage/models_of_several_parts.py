@@ -25,16 +25,16 @@ MODELS_OF_SEVERAL_PARTS = (
               streams=_TEXT_AND_VISION,
               essential=True),
     ModelType(type="siglip", model="SiglipModel", config="SiglipConfig", settings=_BOTH,
-              inputs="image and text", refused="layer vision_model.head.attention cannot be", why=_POOLING, leave_out=("*.head.attention",),
-              streams=_TEXT_AND_VISION,
+              inputs="image and text", refused="layer vision_model.head.attention cannot be", why=_POOLING,
+              leave_out=("*.head.attention",), streams=_TEXT_AND_VISION,
               essential=True),
     ModelType(
         type="llava", model="LlavaForConditionalGeneration", config="LlavaConfig", inputs="image in text",
         settings={"text_config": {**_TEXT, "model_type": "llama", "num_key_value_heads": 2},
                   "vision_config": {**_IMAGE, "model_type": "clip_vision_model"},
                   "image_token_index": IMAGE_TOKEN, "vision_feature_layer": -1},
-        streams={"vision_tower": Stream(3, "*vision_tower.*"),
-                 "language_model": Stream(2, "*language_model.*")},
+        streams={"language_model": Stream(2, "*language_model.*"),
+                 "vision_tower": Stream(3, "*vision_tower.*")},
         essential=True),
     ModelType(
         type="blip", model="BlipForConditionalGeneration", config="BlipConfig", settings=_BOTH,
@@ -59,9 +59,6 @@ MODELS_OF_SEVERAL_PARTS = (
         type="altclip", model="AltCLIPModel", config="AltCLIPConfig", inputs="image and text",
         settings={**_BOTH, "text_config": {**_TEXT, "project_dim": 32, "pad_token_id": 1}},
         streams=_TEXT_AND_VISION),
-    ModelType(
-        type="vilt", model="ViltModel", config="ViltConfig", inputs="image and text",
-        settings={**_TEXT, "image_size": 16, "patch_size": 4}),
     ModelType(
         type="paligemma", model="PaliGemmaForConditionalGeneration", config="PaliGemmaConfig",
         inputs="image in text", refused="layer model.vision_tower.head.attention cannot be",

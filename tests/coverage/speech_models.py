@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.coverage.model_type import ModelType
 
 __all__ = ["SPEECH_MODELS"]
@@ -13,9 +15,9 @@ _SOUND = {
 }  # fmt: skip
 
 
-def _sound(kind: str, model: str, config: str, **more: object) -> ModelType:
-    settings = {**_SOUND, **more.pop("settings", {})}  # type: ignore[dict-item]
-    return ModelType(type=kind, model=model, config=config, settings=settings, inputs="waveform", **more)  # type: ignore[arg-type]
+def _sound(kind: str, model: str, config: str, **more: Any) -> ModelType:
+    settings = {**_SOUND, **more.pop("settings", {})}
+    return ModelType(type=kind, model=model, config=config, settings=settings, inputs="waveform", **more)
 
 
 SPEECH_MODELS = (
@@ -36,7 +38,7 @@ SPEECH_MODELS = (
                   "subsampling_factor": 2, "max_position_embeddings": 64, "num_key_value_heads": 4}),
     ModelType(
         type="audio-spectrogram-transformer", model="ASTModel", config="ASTConfig", inputs="spectrogram",
-        settings={"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-                  "patch_size": 4, "frequency_stride": 4, "time_stride": 4, "max_length": 16,
+        settings={"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+                  "num_attention_heads": 4, "patch_size": 4, "frequency_stride": 4, "time_stride": 4, "max_length": 16,
                   "num_mel_bins": 8}),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.coverage.model_type import ModelType, Stream
 
 __all__ = ["VISION_MODELS"]
@@ -18,9 +20,9 @@ _PYRAMID = {"num_encoder_blocks": 2, "depths": [1, 2], "sr_ratios": [2, 1], "hid
 _WINDOWS = "it attends within windows, which stand where other models keep samples"
 
 
-def _vision(kind: str, model: str, config: str, **more: object) -> ModelType:
-    settings = {**_IMAGE, **more.pop("settings", {})}  # type: ignore[dict-item]
-    return ModelType(type=kind, model=model, config=config, settings=settings, inputs="image", **more)  # type: ignore[arg-type]
+def _vision(kind: str, model: str, config: str, **more: Any) -> ModelType:
+    settings = {**_IMAGE, **more.pop("settings", {})}
+    return ModelType(type=kind, model=model, config=config, settings=settings, inputs="image", **more)
 
 
 VISION_MODELS = (
@@ -31,17 +33,19 @@ VISION_MODELS = (
     _vision("beit", "BeitForImageClassification", "BeitConfig",
             settings={"use_relative_position_bias": True, "out_indices": [1, 2]}),
     _vision("data2vec-vision", "Data2VecVisionModel", "Data2VecVisionConfig",
-            settings={"use_shared_relative_position_bias": True, "out_indices": [1, 2]}),
+            settings={"use_shared_relative_position_bias": True, "out_indices": [1, 2]}, fixed=True),
     _vision("vit_msn", "ViTMSNModel", "ViTMSNConfig"),
     _vision("yolos", "YolosModel", "YolosConfig",
             settings={"image_size": [16, 16], "num_detection_tokens": 3}),
     _vision("clip_vision_model", "CLIPVisionModel", "CLIPVisionConfig"),
     _vision("ijepa", "IJepaModel", "IJepaConfig"),
     ModelType(type="swin", model="SwinForImageClassification", config="SwinConfig", settings=_SWIN,
-              inputs="large image", refused="attention and 1 more cannot be: it attends within 4 groups", groups="heads", essential=True,
+              inputs="large image", refused="attention and 1 more cannot be: it attends within 4 groups",
+              groups="heads", essential=True,
               streams={"self.0": Stream(2, "*layers.0.*"), "self.1": Stream(1, "*layers.1.*")}, why=_WINDOWS),
     ModelType(type="swinv2", model="Swinv2ForImageClassification", config="Swinv2Config", settings=_SWIN,
-              inputs="large image", refused="attention.self and 1 more cannot be: it attends within 4 groups", groups="heads",
+              inputs="large image", refused="attention.self and 1 more cannot be: it attends within 4 groups",
+              groups="heads",
               streams={"self.0": Stream(2, "*layers.0.*"), "self.1": Stream(1, "*layers.1.*")}, why=_WINDOWS),
     ModelType(
         type="pvt", model="PvtForImageClassification", config="PvtConfig", inputs="large image",
