@@ -60,7 +60,8 @@ ENCODER_DECODERS = (
     _pair("blenderbot", "BlenderbotForConditionalGeneration", "BlenderbotConfig"),
     _pair("nllb-moe", "NllbMoeForConditionalGeneration", "NllbMoeConfig",
           settings={"num_experts": 2, "encoder_sparse_step": 2, "decoder_sparse_step": 2},
-          transparent="must support SDPA", streams={**_STREAMS, "cross": Stream(2, "*decoder.*.cross_attention")}),
+          transparent="must support SDPA",
+          streams={**_STREAMS, "cross": Stream(2, "*decoder.*.cross_attention")}),
     _pair("fsmt", "FSMTForConditionalGeneration", "FSMTConfig",
           settings={"src_vocab_size": 97, "tgt_vocab_size": 97, "langs": ["en", "de"]}),
     ModelType(

@@ -67,7 +67,8 @@ def _patches_in_text() -> dict[str, Any]:
     ids = _ids(N_TEXT)
     ids[0, 2:8] = torch.tensor([94, *[IMAGE_TOKEN] * 4, 93])
     return {"input_ids": ids, "pixel_values": _noise(16, 3 * 2 * 4 * 4), 
-            "image_grid_thw": torch.tensor([[1, 4, 4]]), "mm_token_type_ids": (ids == IMAGE_TOKEN).long()}  # fmt: skip
+            "image_grid_thw": torch.tensor([[1, 4, 4]]),
+            "mm_token_type_ids": (ids == IMAGE_TOKEN).long()}  # fmt: skip
 
 
 def _image_and_target() -> dict[str, Any]:

@@ -39,6 +39,7 @@ SPEECH_MODELS = (
     ModelType(
         type="audio-spectrogram-transformer", model="ASTModel", config="ASTConfig", inputs="spectrogram",
         settings={"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
-                  "num_attention_heads": 4, "patch_size": 4, "frequency_stride": 4, "time_stride": 4, "max_length": 16,
+                  "num_attention_heads": 4, "patch_size": 4,
+                  "frequency_stride": 4, "time_stride": 4, "max_length": 16,
                   "num_mel_bins": 8}),
 )  # fmt: skip
