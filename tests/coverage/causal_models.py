@@ -38,9 +38,9 @@ CAUSAL_MODELS = (
         type="bloom", model="BloomForCausalLM", config="BloomConfig", inputs="padded", essential=True,
         settings={"vocab_size": 97, "hidden_size": 32, "n_layer": 2, "n_head": 4, **_ENDS}),
     ModelType(
-        type="falcon", model="FalconForCausalLM", config="FalconConfig",
+        type="falcon", model="FalconForCausalLM", config="FalconConfig", inputs="padded",
         settings={"vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
-                  **_ENDS}),
+                  "alibi": True, "multi_query": False, **_ENDS}),
     ModelType(
         type="mpt", model="MptForCausalLM", config="MptConfig",
         settings={"vocab_size": 97, "d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 64,
@@ -115,6 +115,18 @@ CAUSAL_MODELS = (
         settings={**_GROUPED, "attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2,
                   "expert_layer_offset": 1, "num_experts": 4, "num_experts_per_tok": 2,
                   "use_mamba_kernels": False, "mamba_d_state": 4, "mamba_dt_rank": 4}),
+    ModelType(
+        type="minimax", model="MiniMaxForCausalLM", config="MiniMaxConfig", gives_attentions=False,
+        streams={"self": Stream(1, "model.layers.1.*")}, why="only its layers of full attention have any",
+        settings={**_GROUPED, "num_local_experts": 2, "num_experts_per_tok": 1, "block_size": 4,
+                  "layer_types": ["linear_attention", "full_attention"]}),
+    ModelType(
+        type="zamba2", model="Zamba2ForCausalLM", config="Zamba2Config",
+        streams={"self": Stream(1, "model.layers.1.*")}, why="only its layers of attention have any",
+        settings={**_TEXT, "num_hidden_layers": 3, "layers_block_type": ["mamba", "hybrid", "mamba"],
+                  "hybrid_layer_ids": [1], "num_mem_blocks": 1, "n_mamba_heads": 4, "mamba_d_state": 4,
+                  "mamba_ngroups": 1, "adapter_rank": 4, "use_mem_rope": True, "mamba_headdim": 16,
+                  "chunk_size": 4}),
     ModelType(
         type="mamba", model="MambaForCausalLM", config="MambaConfig", streams={}, essential=True,
         refused="MambaForCausalLM has none", why="its tokens are mixed by a state space",

@@ -62,6 +62,13 @@ ENCODER_DECODERS = (
           settings={"num_experts": 2, "encoder_sparse_step": 2, "decoder_sparse_step": 2},
           transparent="must support SDPA",
           streams={**_STREAMS, "cross": Stream(2, "*decoder.*.cross_attention")}),
+    _pair("led", "LEDForConditionalGeneration", "LEDConfig", inputs="pair without padding",
+          settings={"attention_window": 4, "max_encoder_position_embeddings": 64,
+                    "max_decoder_position_embeddings": 64},
+          refused="longformer_self_attn and 2 more cannot be: its softmax", gives_attentions=False,
+          why="the queries of its encoder see keys of a window that moves with them",
+          leave_out=("*.longformer_self_attn",),
+          streams={"self": Stream(2, "*decoder.*.self_attn"), "cross": Stream(2, "*decoder.*.encoder_attn")}),
     _pair("fsmt", "FSMTForConditionalGeneration", "FSMTConfig",
           settings={"src_vocab_size": 97, "tgt_vocab_size": 97, "langs": ["en", "de"]}),
     ModelType(

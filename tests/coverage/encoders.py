@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.coverage.model_type import ModelType
+from tests.coverage.model_type import ModelType, Stream
 
 __all__ = ["ENCODERS"]
 
@@ -50,10 +50,31 @@ ENCODERS = (
              streams={},
              refused="layer longformer.encoder.layer.0.attention.self and 1 more cannot be: its softmax",
              why="its queries see keys of a window that moves with them"),
-    _encoder("big_bird", "BigBirdForMaskedLM", "BigBirdConfig", settings={"attention_type": "original_full"}),
+    _encoder("big_bird", "BigBirdForMaskedLM", "BigBirdConfig", settings={"attention_type": "original_full"},
+             why="with `attention_type=\"original_full\"`"),
     _encoder("layoutlmv3", "LayoutLMv3Model", "LayoutLMv3Config",
              settings={"coordinate_size": 6, "shape_size": 4, "visual_embed": False, "rel_2d_pos_bins": 8,
                        "rel_pos_bins": 8}),
+    _encoder("tapas", "TapasModel", "TapasConfig"),
+    ModelType(
+        type="xlm", model="XLMWithLMHeadModel", config="XLMConfig", inputs="padded",
+        settings={"vocab_size": 97, "emb_dim": 32, "n_layers": 2, "n_heads": 4,
+                  "max_position_embeddings": 64, "pad_index": 2}),
+    ModelType(
+        type="funnel", model="FunnelModel", config="FunnelConfig", inputs="text",
+        settings={"vocab_size": 97, "block_sizes": [1, 2], "num_decoder_layers": 1, "d_model": 32,
+                  "n_head": 4, "d_head": 8, "d_inner": 48},
+        streams={"encoder.4x12x12": Stream(1, "encoder.blocks.0.0.*"),
+                 "encoder.4x6x12": Stream(1, "encoder.blocks.1.0.*"),
+                 "encoder.4x6x6": Stream(1, "encoder.blocks.1.1.*"), "decoder": Stream(1, "decoder.*")}),
+    ModelType(
+        type="reformer", model="ReformerModel", config="ReformerConfig", inputs="long text", streams={},
+        refused="layer encoder.layers.0.attention calls no softmax",
+        why="it divides by the sum of its exponentials by itself",
+        settings={"vocab_size": 97, "attn_layers": ["local", "lsh"], "hidden_size": 32,
+                  "num_attention_heads": 4, "attention_head_size": 8, "axial_pos_shape": [8, 8],
+                  "axial_pos_embds_dim": [16, 16], "local_attn_chunk_length": 8, "lsh_attn_chunk_length": 8,
+                  "num_hashes": 1, "num_buckets": 8, "feed_forward_size": 48, "hash_seed": 1}),
     _encoder("fnet", "FNetForMaskedLM", "FNetConfig", streams={}, refused="FNetForMaskedLM has none",
              why="its tokens are mixed by a Fourier transform"),
 )  # fmt: skip

@@ -66,7 +66,7 @@ def _patches_in_text() -> dict[str, Any]:
     """Sixteen patches over two frames, which the model joins by fours."""
     ids = _ids(N_TEXT)
     ids[0, 2:8] = torch.tensor([94, *[IMAGE_TOKEN] * 4, 93])
-    return {"input_ids": ids, "pixel_values": _noise(16, 3 * 2 * 4 * 4), 
+    return {"input_ids": ids, "pixel_values": _noise(16, 3 * 2 * 4 * 4),
             "image_grid_thw": torch.tensor([[1, 4, 4]]),
             "mm_token_type_ids": (ids == IMAGE_TOKEN).long()}  # fmt: skip
 
@@ -81,6 +81,33 @@ def _long_waveform_pair() -> dict[str, Any]:
 
 def _spectrogram() -> dict[str, Any]:
     return {"input_values": _noise(1, 16, 8)}
+
+
+def _long_text() -> dict[str, Any]:
+    return {"input_ids": _ids(64)}
+
+
+def _video() -> dict[str, Any]:
+    return {"pixel_values": _noise(1, 4, 3, 16, 16)}
+
+
+def _regions_and_text() -> dict[str, Any]:
+    return {**_text(), "visual_feats": _noise(1, 7, 16), "visual_pos": _noise(1, 7, 4)}
+
+
+def _tiles_and_text() -> dict[str, Any]:
+    """One picture of one tile, which every token of the text may see."""
+    return {
+        **_text(),
+        "pixel_values": _noise(1, 1, 1, 3, 16, 16),
+        "aspect_ratio_ids": torch.ones(1, 1, dtype=torch.long),
+        "aspect_ratio_mask": torch.ones(1, 1, 1, dtype=torch.long),
+        "cross_attention_mask": torch.ones(1, N_TEXT, 1, 1, dtype=torch.long),
+    }
+
+
+def _vectors() -> dict[str, Any]:
+    return {"inputs": _noise(1, 10, 16)}
 
 
 def _waveform() -> dict[str, Any]:
@@ -110,6 +137,11 @@ INPUTS: dict[str, Callable[[], dict[str, Any]]] = {
     "image in text": _image_in_text,
     "patches in text": _patches_in_text,
     "image and target": _image_and_target,
+    "long text": _long_text,
+    "video": _video,
+    "regions and text": _regions_and_text,
+    "tiles and text": _tiles_and_text,
+    "vectors": _vectors,
     "waveform": _waveform,
     "long waveform and text": _long_waveform_pair,
     "spectrogram": _spectrogram,

@@ -22,7 +22,8 @@ _WINDOWS = "it attends within windows, which stand where other models keep sampl
 
 def _vision(kind: str, model: str, config: str, **more: Any) -> ModelType:
     settings = {**_IMAGE, **more.pop("settings", {})}
-    return ModelType(type=kind, model=model, config=config, settings=settings, inputs="image", **more)
+    given = {"inputs": "image", **more}
+    return ModelType(type=kind, model=model, config=config, settings=settings, **given)
 
 
 VISION_MODELS = (
@@ -39,6 +40,25 @@ VISION_MODELS = (
             settings={"image_size": [16, 16], "num_detection_tokens": 3}),
     _vision("clip_vision_model", "CLIPVisionModel", "CLIPVisionConfig"),
     _vision("ijepa", "IJepaModel", "IJepaConfig"),
+    _vision("videomae", "VideoMAEForVideoClassification", "VideoMAEConfig", inputs="video",
+            settings={"num_frames": 4, "tubelet_size": 2}),
+    _vision("vivit", "VivitModel", "VivitConfig", inputs="video",
+            settings={"num_frames": 4, "tubelet_size": [2, 4, 4]}),
+    _vision("timesformer", "TimesformerModel", "TimesformerConfig", inputs="video",
+            settings={"num_frames": 4}, refused="and 3 more cannot be: it attends within 4 groups",
+            groups="heads", why="it attends within each frame, and over time at each place",
+            streams={"self.temporal_attention": Stream(2, "*.temporal_attention.*"),
+                     "self.attention": Stream(2, "encoder.layer.?.attention.*")}),
+    ModelType(
+        type="cvt", model="CvtForImageClassification", config="CvtConfig", inputs="large image",
+        settings={"embed_dim": [16, 32], "num_heads": [1, 2], "depth": [1, 2], "patch_sizes": [7, 3],
+                  "patch_stride": [4, 2], "patch_padding": [2, 1], "mlp_ratio": [2.0, 2.0],
+                  "attention_drop_rate": [0.0, 0.0], "drop_rate": [0.0, 0.0], "drop_path_rate": [0.0, 0.0],
+                  "qkv_bias": [True, True], "cls_token": [False, True],
+                  "qkv_projection_method": ["dw_bn", "dw_bn"], "kernel_qkv": [3, 3], "padding_kv": [1, 1],
+                  "stride_kv": [2, 2], "padding_q": [1, 1], "stride_q": [1, 1]},
+        gives_attentions=False,
+        streams={"self.0": Stream(1, "*stages.0.*"), "self.1": Stream(2, "*stages.1.*")}),
     ModelType(type="swin", model="SwinForImageClassification", config="SwinConfig", settings=_SWIN,
               inputs="large image", refused="attention and 1 more cannot be: it attends within 4 groups",
               groups="heads", essential=True,
