@@ -13,6 +13,9 @@ from torch.overrides import TorchFunctionMode
 
 __all__ = ["Seen", "observed"]
 
+# Attention that PyTorch computes inside one function: that it took place can be seen, its weights cannot.
+_CLOSED = ("multi_head_attention_forward", "_native_multi_head_attention", "_transformer_encoder_layer_fwd")
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -21,7 +24,7 @@ class Seen:
     name: str
     """Innermost module that ran, by its qualified name."""
     weights: torch.Tensor
-    """As computed; the last two axes are queries and keys."""
+    """As computed; the last two axes are queries and keys. Empty where it is computed out of sight."""
 
 
 @contextmanager
@@ -61,6 +64,8 @@ class _Observer(TorchFunctionMode):
         if name == "scaled_dot_product_attention":
             # While this method runs the observer is off, so that it does not see its own computation.
             self._seen.append(Seen(self._running[-1], _softmax_of_product(*args, **kwargs)))
+        elif name in _CLOSED:
+            self._seen.append(Seen(self._running[-1], torch.empty(0, 0, 0)))
         elif name == "softmax" and result.dim() >= 3 and _is_over_last(result, args, kwargs):
             self._seen.append(Seen(self._running[-1], result.detach().clone()))
         return result
