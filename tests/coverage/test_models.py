@@ -34,6 +34,7 @@ def truths(name, mode):
     kind = MODEL_TYPES[name]
     found = {stream: [] for stream in kind.streams}
     for seen in undisturbed(name, mode)[0]:
+        assert seen.weights.numel(), f"{seen.name} computes attention out of sight"
         weights = seen.weights.numpy()
         weights = weights.reshape(-1, *weights.shape[-2:])
         if kind.sinks:
