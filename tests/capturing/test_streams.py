@@ -81,13 +81,31 @@ def test_names_fit_into_a_store():
     assert stream_names([call("a b.0.attn"), call("c/d.0.attn")]) == ["a_b", "c_d"]
 
 
-@pytest.mark.parametrize("name", ["layers.0.encoder_attn", "h.0.crossattention.self", "l.0.EncDecAttention",
-                                  "decoder.layers.1.cross_attention"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "layers.0.encoder_attn",
+        "h.0.crossattention.self",
+        "l.0.EncDecAttention",
+        "decoder.layers.1.cross_attention",
+        "encoder.cross_attention.attention",
+    ],
+)
 def test_cross_attention_is_known_by_its_name(name):
     assert is_cross_attention(name, nn.Identity(), nn.Identity())
 
 
-@pytest.mark.parametrize("name", ["cross_encoder.layers.0.self_attn", "encoder.layers.0.attention"])
+def test_several_calls_of_one_module_in_a_layer_are_streams_of_their_own():
+    layer = [call("layers.0.attn"), call("layers.0.cross", cross=True), call("layers.0.cross", cross=True)]
+    assert stream_names(layer) == ["self", "cross.0", "cross.1"]
+    # Layers that are used again are further layers.
+    assert stream_names(layer[:2] * 2) == ["self", "cross"] * 2
+    assert stream_names(layer * 2) == ["self", "cross.0", "cross.1"] * 2
+
+
+@pytest.mark.parametrize(
+    "name", ["cross_encoder.layers.0.self_attn", "cross_encoder.attention", "encoder.layers.0.attention"]
+)
 def test_the_name_of_a_tower_does_not_make_its_attention_cross(name):
     assert not is_cross_attention(name, nn.Identity(), nn.Identity())
 

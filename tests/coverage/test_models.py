@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from haarbor.capturing import capture  # noqa: E402
-from haarbor.errors import CaptureError, DataError  # noqa: E402
+from haarbor.errors import CaptureError  # noqa: E402
 from tests.coverage.captured import batch, captured, implementation, undisturbed  # noqa: E402
 from tests.coverage.inputs import INPUTS, N_PADDED, N_TEXT  # noqa: E402
 from tests.coverage.table import MODEL_TYPES  # noqa: E402
@@ -74,10 +74,7 @@ def test_streams_are_named_after_parts_and_hold_all_of_their_layers(name, mode):
 
 
 @pytest.mark.parametrize(("name", "mode"), RECORDED)
-def test_streams_come_in_the_order_of_the_table_that_of_the_text_first(name, mode, request):
-    if name in ("llava", "blip-2"):
-        why = "with as many patches as tokens, the part that sees the picture comes before that of the text"
-        request.applymarker(pytest.mark.xfail(reason=why))
+def test_streams_come_in_the_order_of_the_table_that_of_the_text_first(name, mode):
     assert list(captured(name, mode).streams) == list(MODEL_TYPES[name].streams)
 
 
@@ -149,7 +146,6 @@ def test_the_observer_sees_the_attention_that_the_model_itself_tells(name):
         assert any(one.shape == weights.shape and np.allclose(one, weights, atol=1e-6) for one in seen)
 
 
-@pytest.mark.xfail(reason="padding of tokens is taken for that of blocks that are as long", raises=DataError)
 def test_padding_of_tokens_is_not_padding_within_blocks(tmp_path):
     padding = INPUTS["padded"]()["attention_mask"]
     kind = MODEL_TYPES["longt5"]
@@ -157,7 +153,6 @@ def test_padding_of_tokens_is_not_padding_within_blocks(tmp_path):
     assert run.mask(0, "encoder").any(axis=1).all()
 
 
-@pytest.mark.xfail(reason="a layer that runs twice in each block is told apart by its shapes alone")
 def test_attention_from_text_to_picture_and_back_are_two_streams_at_equal_lengths(tmp_path):
     kind = MODEL_TYPES["lxmert"]
     as_many = {name: torch.ones(1, N_TEXT, size) for name, size in (("visual_feats", 16), ("visual_pos", 4))}

@@ -44,6 +44,11 @@ class AttentionCall(ABC):
         return self.shape[3]
 
     @property
+    def is_whole(self) -> bool:
+        """Whether queries and keys are those of the whole sample, not of a window or block of it."""
+        return self.n_groups == 1
+
+    @property
     def layer_shape(self) -> tuple[int, int, int]:
         """Heads, queries and keys of the layer in a run: the heads of every group are heads of their own."""
         return self.n_groups * self.n_heads, self.n_queries, self.n_keys

@@ -21,7 +21,8 @@ from haarbor.capturing._model_forward import model_forward
 from haarbor.capturing._model_identity import config_digest, library_versions, model_name
 from haarbor.capturing._observed_calls import ObservedCalls
 from haarbor.capturing._recorded_calls import recorded_calls
-from haarbor.capturing._sample_recorder import SampleRecorder, reads_tokens
+from haarbor.capturing._sample_recorder import SampleRecorder
+from haarbor.capturing._streams import reads_tokens
 from haarbor.capturing._weights_digest import require_values, weights_digest
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError, HaarborError, SettingError

@@ -10,7 +10,7 @@ import torch
 
 from haarbor.capturing._attention_call import AttentionCall
 from haarbor.capturing._softmax_call import SoftmaxCall
-from haarbor.capturing._streams import LayerCall, is_cross_attention, stream_names
+from haarbor.capturing._streams import LayerCall, is_cross_attention, reads_tokens, stream_names
 from haarbor.errors import CaptureError
 from haarbor.store import StreamPlan
 
@@ -100,8 +100,8 @@ class ObservedCalls:
             seen[call.name] += 1
             layers[stream] += 1
         plans = [self._plan(stream, names) for stream in layers]
-        if n_tokens is not None and not any(name in ("encoder", "decoder") for name in layers):
-            plans.sort(key=lambda plan: plan.n_queries != n_tokens)
+        if n_tokens is not None and "decoder" not in layers:
+            plans.sort(key=lambda plan: (plan.n_queries != n_tokens, not reads_tokens(plan.name)))
         self.streams = tuple(plans)
 
     def place(self, name: str, occurrence: int) -> tuple[str, int] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,20 +11,14 @@ import torch
 from haarbor.array_types import BoolArray, FloatArray
 from haarbor.capturing._attention_call import AttentionCall
 from haarbor.capturing._observed_calls import ObservedCalls
+from haarbor.capturing._streams import reads_tokens
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError
 from haarbor.store import StreamPlan
 
-__all__ = ["SampleRecorder", "reads_tokens"]
+__all__ = ["SampleRecorder"]
 
 WriteLayer = Callable[[str, int, Mapping[str, FloatArray]], None]
-
-_OTHER_THAN_TEXT = re.compile("vision|visual|image|vit|pixel|audio|speech|video|qformer|perceiver|resampler")
-
-
-def reads_tokens(stream: str) -> bool:
-    """Whether a stream is, by its name, not that of a part that reads pictures or sound."""
-    return not _OTHER_THAN_TEXT.search(stream.lower())
 
 
 class SampleRecorder:
@@ -84,7 +77,8 @@ class SampleRecorder:
                 if chunk is not None:
                     _fill(arrays["probabilities"], where, call.n_heads, chunk)
         mask: BoolArray = call.valid().any(dim=0).cpu().numpy()
-        mask = mask & self._token_mask(stream, mask)
+        if call.is_whole:
+            mask = mask & self._token_mask(stream, mask)
         if "probabilities" in arrays:
             # The model computes weights for padded queries, too; they mean nothing.
             arrays["probabilities"][:, ~mask.any(axis=1)] = 0.0

@@ -38,12 +38,19 @@ class SoftmaxCall(AttentionCall):
     """What it gave, same shape."""
     shared_by: int = 1
     """Query heads that share a key-value head, where that is known."""
+    in_blocks: bool = False
+    """Whether heads are those of several blocks of the sequence."""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
         """Groups of tokens that attend apart from each other, heads, queries and keys."""
         groups, heads, queries, keys = self.scores.shape
         return groups, heads, queries, keys
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether queries and keys are those of the whole sample, not of a window or block of it."""
+        return self.n_groups == 1 and not self.in_blocks
 
     @property
     def head_group(self) -> int:
@@ -94,7 +101,7 @@ def softmax_call(
         a key-value head, or of blocks of the sequence; every block has heads of its own then.
     """
     n_heads = head_count(module)
-    shared_by = 1
+    shared_by, in_blocks = 1, False
     shape = tuple(weights.shape)
     if weights.dim() == 3:
         groups = shape[0] // n_heads if n_heads and shape[0] % n_heads == 0 else n_groups
@@ -105,13 +112,19 @@ def softmax_call(
         # Beside the heads stand those that share keys, or blocks of the sequence with heads of their own.
         groups, heads = shape[0], shape[1] * shape[2]
         shared_by = shape[2] if heads == n_heads else 1
+        in_blocks = heads != n_heads
         n_heads = heads if n_heads in shape[1:3] else n_heads
     else:
         return None
     if groups * heads * shape[-2] * shape[-1] != weights.numel() or (n_heads and n_heads != heads):
         return None
     whole = (groups, heads, *shape[-2:])
-    return SoftmaxCall(scores=scores.reshape(whole), weights=weights.reshape(whole), shared_by=shared_by)
+    return SoftmaxCall(
+        scores=scores.reshape(whole),
+        weights=weights.reshape(whole),
+        shared_by=shared_by,
+        in_blocks=in_blocks,
+    )
 
 
 def head_count(module: torch.nn.Module) -> int | None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
-__all__ = ["LayerCall", "is_cross_attention", "stream_names"]
+__all__ = ["LayerCall", "is_cross_attention", "reads_tokens", "stream_names"]
 
 _CROSS = re.compile("cross|encdec|encoder_attn|encoder_attention|encoder_decoder_att")
+
+
+_OTHER_THAN_TEXT = re.compile("vision|visual|image|vit|pixel|audio|speech|video|qformer|perceiver|resampler")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +44,22 @@ def is_cross_attention(name: str, module: torch.nn.Module, model: torch.nn.Modul
     """
     if bool(getattr(module, "is_cross_attention", False)):
         return True
-    above, _, last = name.lower().rpartition(".")
-    # The outer parts name towers; only the layer's own parts tell what it attends to.
-    around = [part for part in above.split(".") if not part.isdigit()]
-    own = ".".join([*around[-1:], last])
-    if _CROSS.search(own):
+    parts = name.lower().split(".")
+    place = next((place for place, part in enumerate(parts) if part.isdigit()), None)
+    # The outer parts name towers; only the parts within a layer tell what it attends to.
+    own = parts[place:] if place is not None else [part for part in parts if "att" in part]
+    if any(_CROSS.search(part) for part in own):
         return True
     # The second attention of nn.TransformerDecoderLayer, beside its self_attn.
-    if last != "multihead_attn":
+    if parts[-1] != "multihead_attn":
         return False
     parent = model.get_submodule(name.rpartition(".")[0])
     return hasattr(parent, "self_attn")
+
+
+def reads_tokens(stream: str) -> bool:
+    """Whether a stream is, by its name, not that of a part that reads pictures or sound."""
+    return not _OTHER_THAN_TEXT.search(stream.lower())
 
 
 def stream_names(calls: Sequence[LayerCall]) -> list[str]:
@@ -60,7 +68,8 @@ def stream_names(calls: Sequence[LayerCall]) -> list[str]:
     A model whose attention is all of one kind has the stream "self". Otherwise streams are named after the
     parts of the model in which they differ: "encoder" and "decoder", "vision_tower" and "language_model".
     Attention from one part to another is "cross". Where a layer has several kinds of attention, or the
-    layers of one part differ in shape, as between the stages of a pyramid, each is a stream of its own.
+    layers of one part differ in shape, as between the stages of a pyramid, each is a stream of its own; so
+    is each call of a module that a layer calls several times.
 
     Parameters
     ----------
@@ -89,14 +98,36 @@ def stream_names(calls: Sequence[LayerCall]) -> list[str]:
     tower_names = _branches(sorted(set(towers)))
     crossing = {tower for tower, call in zip(towers, calls, strict=True) if call.is_cross}
     kinds = _kinds(calls, towers)
+    turns = _turns(calls, towers)
     names = []
-    for call, tower, kind in zip(calls, towers, kinds, strict=True):
+    for call, tower, kind, turn in zip(calls, towers, kinds, turns, strict=True):
         part = tower_names[tower]
         base = part or "self"
         if call.is_cross:
             base = "cross" if len(crossing) == 1 else f"{part}.cross"
-        names.append(f"{base}.{kind}" if kind else base)
+        names.append(".".join(part for part in (base, kind, turn) if part))
     return _by_shape(calls, [_plain(name) for name in names])
+
+
+def _turns(calls: Sequence[LayerCall], towers: Sequence[tuple[str, ...]]) -> list[str]:
+    """Which of several calls in one layer each is; empty where a layer calls its attention once.
+
+    A module that runs more often than another in the same layer runs several times each time the layer
+    does, perhaps from one part to another and back, as that of LXMERT. Layers that are used again, as those
+    of ALBERT, run all their modules equally often.
+    """
+    counts = Counter(call.name for call in calls)
+    least: dict[tuple[object, ...], int] = {}
+    for call, tower in zip(calls, towers, strict=True):
+        key = (tower, _numbers(call.name))
+        least[key] = min(counts[call.name], least.get(key, counts[call.name]))
+    seen: Counter[str] = Counter()
+    found = []
+    for call, tower in zip(calls, towers, strict=True):
+        each = counts[call.name] // least[(tower, _numbers(call.name))]
+        found.append(str(seen[call.name] % each) if each > 1 else "")
+        seen[call.name] += 1
+    return found
 
 
 def _tower(name: str) -> tuple[str, ...]:
