@@ -161,16 +161,19 @@ class BatchWriter:
         ----------
         stream : str or None
         query_kinds : sequence of str, length n_queries, or None
-            Such as "text" or "image"; None where they are not known.
+            Such as "text" or "image"; None or () where they are not known.
         key_kinds : sequence of str, length n_keys, optional
-            If not given, the kinds of the queries if there are as many keys, and otherwise unknown.
+            () where they are not known. If None, the kinds of the queries if there are as many keys, and
+            otherwise unknown.
         """
         sizes = self._stream(stream)
         if key_kinds is None and sizes.n_keys == sizes.n_queries:
             key_kinds = query_kinds
         self._kinds[sizes.name] = Labels(
             *(
-                () if kinds is None else _texts(kinds, f"{side} kinds of stream {sizes.name!r}", size)
+                ()
+                if kinds is None or kinds == ()
+                else _texts(kinds, f"{side} kinds of stream {sizes.name!r}", size)
                 for side, kinds, size in (
                     ("query", query_kinds, sizes.n_queries),
                     ("key", key_kinds, sizes.n_keys),
