@@ -11,8 +11,7 @@ import torch
 
 from haarbor.array_types import BoolArray
 from haarbor.capturing._forward_inputs import ForwardInputs, has_rows
-from haarbor.capturing._token_kinds import TokenKinds
-from haarbor.capturing.inputs import Sample, Samples
+from haarbor.capturing.inputs import Sample, Samples, TokenKinds
 from haarbor.errors import CaptureError
 
 __all__ = ["BatchSamples"]

@@ -22,7 +22,7 @@ from haarbor.capturing._model_identity import config_digest, library_versions, m
 from haarbor.capturing._observed_calls import ObservedCalls
 from haarbor.capturing._recorded_calls import recorded_calls
 from haarbor.capturing._sample_recorder import SampleRecorder, reads_tokens
-from haarbor.capturing._token_kinds import stream_kinds
+from haarbor.capturing._stream_kinds import stream_kinds
 from haarbor.capturing._weights_digest import require_values, weights_digest
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError, HaarborError, SettingError

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 torch = pytest.importorskip("torch")
-from haarbor.capturing._image_grid import image_grid  # noqa: E402
+from haarbor.capturing.inputs._image_grid import image_grid  # noqa: E402
 
 
 def config(**vision):

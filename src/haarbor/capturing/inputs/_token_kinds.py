@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from haarbor.capturing._huggingface import is_huggingface
-from haarbor.capturing._image_grid import image_grid
-from haarbor.capturing._sample_recorder import reads_tokens
-from haarbor.capturing.inputs import Sample
+from haarbor.capturing.inputs._image_grid import image_grid
+from haarbor.capturing.inputs._samples import Sample
 from haarbor.errors import CaptureError
-from haarbor.store import StreamPlan
 
-__all__ = ["TokenKinds", "stream_kinds"]
+__all__ = ["TokenKinds"]
 
 _OTHER_MEDIUM = re.compile("(image|video|audio)_token_(id|index)")
 
@@ -61,17 +60,17 @@ class TokenKinds:
         n_tokens = len(sample.labels) if ids is None else len(ids)
         _require_texts("kinds", sample.kinds, n_tokens)
         _require_texts("decoder_kinds", sample.decoder_kinds, _n_decoder_tokens(sample))
-        kinds = sample.kinds or self._kinds(ids or [])
-        if not kinds:
+        kinds = tuple(sample.kinds) or self.of_ids(ids or [])
+        if not sample.kinds and not set(kinds) - {"text", "special"}:
             return sample
         labels = sample.labels or tuple(map(str, ids or []))
         if len(labels) == len(kinds):
             labels = self._placed(labels, kinds, sample)
         return dataclasses.replace(sample, kinds=kinds, labels=labels)
 
-    def _kinds(self, ids: list[int]) -> tuple[str, ...]:
-        found = tuple(self._named.get(token, "text") for token in ids)
-        return found if set(found) - {"text", "special"} else ()
+    def of_ids(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """Kind of each token: "text" where the configuration has no name for its id."""
+        return tuple(self._named.get(token, "text") for token in ids)
 
     def _placed(self, labels: tuple[str, ...], kinds: tuple[str, ...], sample: Sample) -> tuple[str, ...]:
         """Labels with the places of image tokens in place of what stands for an image in the text."""
@@ -84,30 +83,6 @@ class TokenKinds:
             return labels
         cells = (f"{row},{column}" for row in range(grid[0]) for column in range(grid[1]))
         return (*labels[:begin], *cells, *labels[end:])
-
-
-def stream_kinds(
-    stream: StreamPlan, sample: Sample, n_streams: int
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Kinds of the queries and keys of a stream, each () where the sample does not know them.
-
-    Parameters
-    ----------
-    stream : StreamPlan
-    sample : Sample
-    n_streams : int
-        Of the run: a stream beside others may be that of a part which reads no tokens.
-
-    Returns
-    -------
-    (tuple of str, tuple of str)
-    """
-    part = stream.name.split(".")[0]
-    if n_streams > 1 and not reads_tokens(stream.name) and "input_ids" in sample.inputs:
-        return (), ()
-    own = sample.decoder_kinds if part in ("decoder", "cross") else sample.kinds
-    seen = sample.decoder_kinds if part == "decoder" else sample.kinds
-    return own if len(own) == stream.n_queries else (), seen if len(seen) == stream.n_keys else ()
 
 
 def _has_config(module: torch.nn.Module) -> bool:
