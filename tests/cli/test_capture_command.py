@@ -164,7 +164,7 @@ def test_a_missing_package_is_one_line_that_names_the_extra(name, shown, data, t
     assert "Traceback" not in done.err
 
 
-def test_generate_lets_the_model_answer_every_line(again, monkeypatch):
+def test_generate_lets_the_model_answer_every_line(again):
     Path("prompts.txt").write_text("the cat sat\nthe dog ran far\n")
     words = capture_words(
         "tiny", "--lines", "--generate", 4, data="prompts.txt", out="answers.zarr", batches=2

@@ -103,8 +103,8 @@ def capture(
             )
         if generate is not None and not isinstance(loaded.takes, TokenInputs):
             raise CaptureError(
-                f"--generate must follow a text; {loaded.name} takes none. Leave it out, or choose a language "
-                "model."
+                f"--generate must follow a text; {loaded.name} takes none. Leave it out, or choose a "
+                "language model."
             )
         samples = named_samples(
             data,
