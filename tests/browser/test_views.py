@@ -155,7 +155,10 @@ def test_tokens_show_where_the_one_pointed_at_looks(opened, text_page, text_runs
 
 
 OVERLAY = """canvas => {
-  const side = 3, context = canvas.getContext("2d"), found = [];
+  const side = 3, copy = document.createElement("canvas"), found = [];
+  [copy.width, copy.height] = [canvas.width, canvas.height];
+  const context = copy.getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, 0, 0);
   for (let i = 0; i < side * side; i++) {
     const x = ((i % side) + 0.5) * canvas.width / side;
     const y = (Math.floor(i / side) + 0.5) * canvas.height / side;
