@@ -9,7 +9,12 @@
     image: "solid var(--second)",
     special: "dotted var(--ink)",
   };
-  const OTHER_LINES = ["dashed var(--accent)", "dashed var(--second)", "dashed var(--mark)", "dashed var(--ink)"];
+  const OTHER_LINES = [
+    "dashed var(--accent)",
+    "dashed var(--second)",
+    "dashed var(--mark)",
+    "dashed var(--ink)",
+  ];
 
   /** The line of each kind, as CSS writes it, in the order in which the kinds come. */
   function linesOf(kinds) {

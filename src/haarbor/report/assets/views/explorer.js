@@ -94,7 +94,9 @@
     const go = (by) => run.choose((state.get("chosen") + by + run.nHeads) % run.nHeads);
     state.on(["chosen", "score", "place", "palette"], ({ chosen, score }) => {
       const groups = data.head_groups;
-      const group = groups ? `, key-value head ${groups[run.layerOf(chosen)][run.numberInLayer(chosen)]}` : null;
+      const group = groups
+        ? `, key-value head ${groups[run.layerOf(chosen)][run.numberInLayer(chosen)]}`
+        : null;
       const words = el("span", { class: "pale" }, run.headWords(chosen), group);
       title.replaceChildren(`Head ${run.names[chosen]} `, words);
       portrait.replaceChildren(Haarbor.thumbnail(run, chosen, 72));
