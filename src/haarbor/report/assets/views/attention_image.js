@@ -170,7 +170,7 @@
         return;
       }
       const token = currentToken();
-      const name = Haarbor.tokenText(shown.query_labels[token]);
+      const label = Haarbor.tokenText(shown.query_labels[token]);
       const isSummed = beside && run.data.content === "probabilities";
       const toItself = Haarbor.number(weightBetween(token, token));
       const toOthers = otherTokens().map((name, other) => {
@@ -179,7 +179,7 @@
       });
       panels.forEach(({ drawing }) => drawing.now());
       words.replaceChildren(
-        `${isPatch(token) ? "Patch" : "Token"} ${name}: to itself ${toItself}`,
+        `${isPatch(token) ? "Patch" : "Token"} ${label}: to itself ${toItself}`,
         ...(isSummed ? [toThePicture(token)] : []),
         ...toOthers,
       );
