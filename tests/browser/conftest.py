@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from haarbor.report import write_report
-from tests.report.runs import HOSTILE, picture_run, text_run
+from tests.report.runs import HOSTILE, kinds_run, picture_run, text_run
 
 FLAGS = (
     "--no-sandbox",
@@ -88,6 +88,19 @@ def picture_page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("picture-pages")
     path = folder / "pictures.html"
     write_report(picture_run(folder / "pictures.zarr"), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def language_run(tmp_path_factory):
+    """A run of a network that reads a picture and a text."""
+    return kinds_run(tmp_path_factory.mktemp("kinds") / "kinds.zarr")
+
+
+@pytest.fixture(scope="session")
+def language_page(language_run, tmp_path_factory):
+    path = tmp_path_factory.mktemp("pages") / "kinds.html"
+    write_report(language_run, path)
     return path
 
 

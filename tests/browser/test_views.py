@@ -5,7 +5,7 @@ import pytest
 
 from haarbor.report import write_report
 from tests.browser.looking import n_colours, state, wait_until
-from tests.report.runs import logits_run, text_run
+from tests.report.runs import HOSTILE, kinds_run, logits_run, text_run
 
 FITS_FIRST = {("text_page", 390, "light"), ("picture_page", 1280, "dark"), ("two_page", 390, "dark")}
 # One page of each kind by default, in turn wide and narrow, light and dark; the others where there is time.
@@ -152,6 +152,71 @@ def test_tokens_show_where_the_one_pointed_at_looks(opened, text_page, text_runs
     page.get_by_role("button", name="What looks at it").click()
     page.locator('#on-input .token[data-token="3"]').hover()
     wait_until(page, lambda: "tok3 is looked at by" in words.inner_text())
+
+
+OVERLAY = """canvas => {
+  const side = 3, copy = document.createElement("canvas"), found = [];
+  [copy.width, copy.height] = [canvas.width, canvas.height];
+  const context = copy.getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, 0, 0);
+  for (let i = 0; i < side * side; i++) {
+    const x = ((i % side) + 0.5) * canvas.width / side;
+    const y = (Math.floor(i / side) + 0.5) * canvas.height / side;
+    found.push([...context.getImageData(x, y, 1, 1).data.slice(0, 3)]);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_token_of_the_text_shows_on_the_picture_where_it_looks(opened, language_page, language_run, width):
+    page = opened(language_page, width=width)
+    assert page.locator("#on-input h3").inner_text() == "Attention on the picture and the text"
+    page.locator("#on-input input[type=range]").fill("100")
+    words = page.locator("#on-input .attention-image > p.note")
+    overlay = page.locator("#on-input canvas").nth(1)
+    row = np.asarray(language_run.tensor(0))[:, :, state(page, "chosen")]
+    for token in (12, 15):
+        page.locator(f'#on-input .token[data-token="{token}"]').click()
+        page.mouse.move(2, 2)
+        label = language_run.labels(0).query[token]
+        wait_until(page, lambda label=label: words.inner_text().startswith(f"Token {label}: to itself"))
+        told = float(words.inner_text().split("to the picture ")[1])
+        # The page keeps every entry in one byte, and writes two digits.
+        assert told == pytest.approx(row[token, 1:10].sum(), abs=0.01)
+        # Viridis at full strength: the larger the weight, the brighter the patch.
+        colours = np.array(overlay.evaluate(OVERLAY))
+        assert int(np.argmax(colours @ [0.3, 0.6, 0.1])) == int(np.argmax(row[token, 1:10]))
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_kinds_of_tokens_are_marked_and_explained(opened, language_page):
+    page = opened(language_page)
+    legend = page.locator("#on-input .kinds")
+    assert legend.inner_text().split() == ["Tokens", "by", "kind:", "special", "1", "image", "9", "text", "6"]
+    assert page.locator('#on-input .token[data-kind="image"]').count() == 9
+    assert "part tokens of different kinds" in page.locator("#explorer-card").inner_text()
+
+
+def test_the_page_says_why_image_tokens_are_on_no_picture(opened, tmp_path):
+    labels = ("<s>", *["<image>"] * 9, *("what", "is", "in", "this", "picture", "?"))
+    for name, options, reason in (
+        ("no grid", {"labels": labels}, "form no grid of patches"),
+        ("no picture", {"picture": False}, "holds no picture"),
+    ):
+        path = tmp_path / f"{name}.html"
+        write_report(kinds_run(tmp_path / name, **options), path)
+        page = opened(path)
+        assert reason in page.locator("#on-input").inner_text()
+        assert page.locator("#on-input canvas").count() == 0
+
+
+def test_kinds_that_would_like_to_be_markup_are_text(opened, tmp_path):
+    kinds = (HOSTILE, "__proto__", "constructor", *["answer"] * 13)
+    write_report(kinds_run(tmp_path / "run", kinds=kinds, picture=False), tmp_path / "page.html")
+    page = opened(tmp_path / "page.html")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#on-input .kinds > .kind").count() == 4
 
 
 @pytest.mark.parametrize("place", [0, 1])

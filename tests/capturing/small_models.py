@@ -139,3 +139,27 @@ def token_rows(model):
     """Six samples of five tokens."""
     ids = np.random.default_rng(0).integers(3, 97, (6, 5))
     return token_id_samples(ids, takes=model_inputs(model))
+
+
+IMAGE_TOKEN = 90
+
+
+def llava():
+    """A LLaVA that computes its attention with the eager function; its pictures become 4 x 4 tokens."""
+    config = tf.LlavaConfig(
+        vision_config=tf.CLIPVisionConfig(**_IMAGE),
+        text_config=tf.LlamaConfig(**_GROUPED, **_ENDS),
+        image_token_index=IMAGE_TOKEN,
+        # Without the class token that comes first, the last layer has one token for each patch.
+        vision_feature_layer=-1,
+    )
+    for part in (config, config.vision_config, config.text_config):
+        part._attn_implementation = "eager"
+    torch.manual_seed(1)
+    return tf.LlavaForConditionalGeneration(config).eval()
+
+
+def llava_inputs():
+    """A prompt of a start, a word, an image, two words and an end, and the picture."""
+    image = [IMAGE_TOKEN] * 16
+    return {"input_ids": torch.tensor([[1, 7, *image, 5, 6, 2]]), "pixel_values": IMAGES[:1].clone()}

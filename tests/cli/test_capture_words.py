@@ -28,9 +28,13 @@ from tests.cli.builders import capture_words, captured
         ),
         (capture_words("tiny", "--seed", "7"), "begun with --seed 0, and this is with --seed 7"),
         (capture_words("tiny", data="letter.txt"), "begun with --data that is 'book.txt, "),
+        (
+            capture_words("tiny", "--generate", "2"),
+            "begun with no --generate, and this is with --generate 2",
+        ),
         (capture_words("other"), "begun with the model tiny, and this is with the model other"),
     ],
-    ids=["tokens", "batches", "logits", "lines", "dtype", "mode", "seed", "data", "model"],
+    ids=["tokens", "batches", "logits", "lines", "dtype", "mode", "seed", "data", "generate", "model"],
 )
 def test_what_differs_is_named_by_its_option(again, command, message):
     before = sorted(Path("run.zarr").iterdir())

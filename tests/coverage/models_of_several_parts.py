@@ -43,10 +43,10 @@ MODELS_OF_SEVERAL_PARTS = (
         type="lxmert", model="LxmertModel", config="LxmertConfig", inputs="regions and text",
         settings={**_TEXT, "l_layers": 2, "x_layers": 1, "r_layers": 1, "visual_feat_dim": 16},
         streams={"layer": Stream(2, "encoder.layer.*"),
-                 "x_layers.visual_attention.4x12x7": Stream(1, "*.visual_attention.*", (4, 12, 7)),
                  "x_layers.lang_self_att": Stream(1, "*.lang_self_att.*"),
                  "r_layers": Stream(1, "encoder.r_layers.*"),
-                 "x_layers.visual_attention.4x7x12": Stream(1, "*.visual_attention.*", (4, 7, 12)),
+                 "x_layers.visual_attention.0": Stream(1, "*.visual_attention.*", (4, 12, 7)),
+                 "x_layers.visual_attention.1": Stream(1, "*.visual_attention.*", (4, 7, 12)),
                  "x_layers.visn_self_att": Stream(1, "*.visn_self_att.*")}),
     ModelType(
         type="mllama", model="MllamaForConditionalGeneration", config="MllamaConfig",
@@ -66,7 +66,7 @@ MODELS_OF_SEVERAL_PARTS = (
         settings={"d_model": 16, "d_latents": 32, "num_latents": 6, "num_blocks": 1,
                   "num_self_attends_per_block": 2, "num_self_attention_heads": 4,
                   "num_cross_attention_heads": 4},
-        streams={"cross_attention": Stream(1, "encoder.cross_attention.*"),
+        streams={"cross": Stream(1, "encoder.cross_attention.*"),
                  "self_attends": Stream(2, "encoder.self_attends.*")}),
     ModelType(
         type="blip", model="BlipForConditionalGeneration", config="BlipConfig", settings=_BOTH,

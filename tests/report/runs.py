@@ -4,7 +4,7 @@ import numpy as np
 
 import haarbor as hb
 from haarbor.analysis import organize_run
-from haarbor.store import import_arrays, open_run
+from haarbor.store import RunPlan, StreamPlan, create_run, import_arrays, open_run
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><!--'
 OPTIONS = {"n_iterations": 1}
@@ -70,6 +70,37 @@ def logits_run(place):
         mask="causal",
         model="raw",
     )
+    run = open_run(place)
+    organize_run(run, options=OPTIONS)
+    return run
+
+
+def kinds_run(place, *, kinds=None, labels=None, picture=True, n_batches=1):
+    """A causal network that reads a start, nine image tokens and six words, organised.
+
+    Other kinds and labels may be given for the sixteen tokens.
+    """
+    kinds = kinds or ("special", *["image"] * 9, *["text"] * 6)
+    words = ("what", "is", "in", "this", "picture", "?")
+    labels = labels or ("<s>", *(f"{row},{column}" for row in range(3) for column in range(3)), *words)
+    tensors = network_tensors(n_batches, 16, 2, 3)
+    stream = StreamPlan(name="self", n_layers=2, n_heads=3, n_queries=16, n_keys=16)
+    plan = RunPlan(
+        model="reads and sees", config_digest="", streams=(stream,), n_batches=n_batches,
+        contents=("probabilities",), labels="tokens",
+    )  # fmt: skip
+    rng = np.random.default_rng(6)
+    with create_run(place, plan) as writer:
+        for index, tensor in enumerate(tensors):
+            with writer.batch(index) as batch:
+                for layer in range(2):
+                    values = tensor[:, :, 3 * layer : 3 * layer + 3].transpose(2, 0, 1)
+                    batch.write_layer(None, layer, {"probabilities": values})
+                batch.write_mask(None, np.tri(16, dtype=bool))
+                batch.write_labels(None, labels)
+                batch.write_kinds(None, kinds)
+                if picture:
+                    batch.write_picture(rng.integers(0, 256, (24, 24, 3), dtype=np.uint8))
     run = open_run(place)
     organize_run(run, options=OPTIONS)
     return run

@@ -9,7 +9,7 @@ from haarbor.report import _shown_batch as module
 from haarbor.report._coarse_cells import coarse_matrix
 from haarbor.report._shown_batch import patch_grid, shown_batch
 from tests.report.reading import matrix
-from tests.report.runs import logits_run
+from tests.report.runs import kinds_run, logits_run
 
 
 def test_every_matrix_comes_back_within_the_error_that_is_stated(text):
@@ -108,3 +108,21 @@ def test_thumbnails_are_the_organised_matrices_in_small(pictures):
     places = np.arange(40) * 17 // 40
     expected = np.sqrt((X - X.min()) / (X.max() - X.min()))[np.ix_(places, places)]
     np.testing.assert_allclose(small[2] / 255, expected, atol=0.5 / 255 + 1e-6)
+
+
+def test_kinds_of_tokens_come_along_where_they_are_known(text, tmp_path):
+    assert "query_kinds" not in shown_batch(text.part(), 0).data
+    run = kinds_run(tmp_path / "kinds.zarr")
+    found = shown_batch(run.part(), 0).data
+    assert found["query_kinds"] == found["key_kinds"] == ["special"] + ["image"] * 9 + ["text"] * 6
+    assert found["grid"] == {"first": 1, "rows": 3, "columns": 3}
+
+
+def test_image_tokens_must_stand_together_to_be_a_grid():
+    labels = ["0,0", "word", "0,1", "end"]
+    assert patch_grid(labels, ["image", "text", "image", "text"]) is None
+    assert patch_grid(["1,2", "0,0", "0,1", "end"], ["text", "image", "image", "text"]) == {
+        "first": 1, "rows": 1, "columns": 2,
+    }  # fmt: skip
+    # Without image tokens, a text that looks like a place is no patch of a picture with text after it.
+    assert patch_grid(["0,0", "end"], ["text", "text"]) is None

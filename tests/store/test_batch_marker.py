@@ -48,6 +48,11 @@ MARKERS = {
     "labels of another stream": lambda a: a["labels"].update(x={"query": [], "key": None}),
     "labels too few": lambda a: a["labels"]["decoder"].update(query=["a"], key=["b"]),
     "labels of numbers": lambda a: a["labels"]["decoder"].update(query=[1, 2, 3, 4]),
+    "kinds as a list": lambda a: a.update(kinds=[]),
+    "no kinds at all": lambda a: a.update(kinds={}),
+    "kinds of another stream": lambda a: a.update(kinds={"x": {"query": [], "key": None}}),
+    "kinds too few": lambda a: a.update(kinds={"decoder": {"query": ["text"], "key": None}}),
+    "kinds of numbers": lambda a: a.update(kinds={"decoder": {"query": [1, 2, 3, 4], "key": None}}),
     "a picture as a text": lambda a: a.update(picture="abc"),
     "a batch as a truth": lambda a: a.update(batch=True),
     "no batch": lambda a: a.pop("batch"),
@@ -74,3 +79,7 @@ def test_a_forged_picture_is_one_line(place):
     forge(place / "batches/00001/zarr.json", picture)
     with pytest.raises(StoreError, match="which no picture is"):
         open_run(place).picture(1)
+
+
+def test_a_marker_without_kinds_is_what_it_was_before_there_were_any(place):
+    assert b"kinds" not in (place / "batches/00001/zarr.json").read_bytes()

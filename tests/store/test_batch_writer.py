@@ -66,6 +66,10 @@ def test_masks_and_labels_that_do_not_fit(writer, tmp_path):
             batch.write_labels("decoder", "abcd")
         with pytest.raises(ShapeError, match=r"key labels .* must be 4 texts; found 4 of int"):
             batch.write_labels("decoder", list("abcd"), [1, 2, 3, 4])
+        with pytest.raises(ShapeError, match="query kinds of stream 'decoder' must be 4 texts; found 1"):
+            batch.write_kinds("decoder", ["text"])
+        with pytest.raises(ShapeError, match=r"key kinds .* must be 4 texts; found one str"):
+            batch.write_kinds("decoder", None, "text")
 
 
 def test_probabilities_where_the_mask_is_closed_are_refused(writer):

@@ -154,3 +154,21 @@ def test_a_file_is_no_run(tmp_path):
     with pytest.raises(StoreError, match=r"must be a Haarbor run; it is a file"):
         open_run(tmp_path / "note.txt")
     assert (tmp_path / "note.txt").read_text() == "not a run"
+
+
+def test_kinds_of_tokens_come_back_for_each_stream(tmp_path):
+    plan = tiny_plan(streams=(STREAM, CROSS), n_batches=2)
+    place = write_run(tmp_path / "run.zarr", plan, batches=(1,))
+    with create_run(place, plan) as writer, writer.batch(0) as batch:
+        for stream in (STREAM, CROSS):
+            batch.write_mask(stream.name, mask_of(stream))
+            for layer in range(2):
+                batch.write_layer(stream.name, layer, layer_values(stream, 0, layer))
+        batch.write_kinds("decoder", ["special", "prompt", "prompt", "answer"])
+        batch.write_kinds("cross", None, ["text"] * 4 + ["image"])
+    run = open_run(place)
+    kinds = ("special", "prompt", "prompt", "answer")
+    assert run.token_kinds(0) == (kinds, kinds)
+    assert run.token_kinds(0, "cross") == ((), ("text", "text", "text", "text", "image"))
+    assert run.token_kinds(1) == ((), ())
+    assert run.verify() == ()

@@ -25,6 +25,7 @@ def test_a_part_reads_what_the_run_reads_when_told_the_same(both):
     np.testing.assert_array_equal(part.tensor(1), both.tensor(1, "logits"))
     np.testing.assert_array_equal(part.mask(1), both.mask(1))
     assert part.labels(1) == both.labels(1)
+    assert part.token_kinds(1) == both.token_kinds(1) == ((), ())
     assert part.sizes == both.plan.streams[0]
     assert part.batches == both.batches
 

@@ -11,7 +11,7 @@ import torch
 
 from haarbor.array_types import BoolArray
 from haarbor.capturing._forward_inputs import ForwardInputs, has_rows
-from haarbor.capturing.inputs import Sample, Samples
+from haarbor.capturing.inputs import Sample, Samples, TokenKinds
 from haarbor.errors import CaptureError
 
 __all__ = ["BatchSamples"]
@@ -51,6 +51,7 @@ class BatchSamples:
             )
         self._batches: Any = batches
         self._inputs = ForwardInputs(model)
+        self._kinds = TokenKinds(model)
         self._first: _Split | None = None
 
     @property
@@ -69,6 +70,11 @@ class BatchSamples:
     def content_digest(self) -> str:
         """SHA-256 of the data that the samples are made from; "" where it is not known beforehand."""
         return self._batches.content_digest if isinstance(self._batches, Samples) else ""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """JSON values about how the samples are made."""
+        return self._batches.settings if isinstance(self._batches, Samples) else {}
 
     def missing(self, complete: Container[int]) -> Iterator[tuple[int, Sample]]:
         """Samples that are not complete, each with its place among all.
@@ -89,7 +95,9 @@ class BatchSamples:
         """
         if isinstance(self._batches, Samples):
             yield from (
-                (index, self._batches[index]) for index in range(len(self._batches)) if index not in complete
+                (index, self._kinds.described(self._batches[index]))
+                for index in range(len(self._batches))
+                if index not in complete
             )
             return
         index = 0
@@ -99,7 +107,7 @@ class BatchSamples:
                 if self._first is None:
                     self._first = split
                 if index not in complete:
-                    yield index, split.sample(row)
+                    yield index, self._kinds.described(split.sample(row))
                 index += 1
 
     def first(self) -> Sample:
@@ -111,10 +119,10 @@ class BatchSamples:
             If there is none.
         """
         if isinstance(self._batches, Samples) and len(self._batches):
-            return self._batches[0]
+            return self._kinds.described(self._batches[0])
         if self._first is None:
             raise CaptureError("there must be at least one batch to capture; found none. Check the data.")
-        return self._first.sample(0)
+        return self._kinds.described(self._first.sample(0))
 
     def require_lasting_order(self) -> None:
         """Refuse a loader that gives its batches in another order every time.

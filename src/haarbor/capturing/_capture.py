@@ -22,6 +22,7 @@ from haarbor.capturing._model_identity import config_digest, library_versions, m
 from haarbor.capturing._observed_calls import ObservedCalls
 from haarbor.capturing._recorded_calls import recorded_calls
 from haarbor.capturing._sample_recorder import SampleRecorder
+from haarbor.capturing._stream_kinds import stream_kinds
 from haarbor.capturing._streams import reads_tokens
 from haarbor.capturing._weights_digest import require_values, weights_digest
 from haarbor.capturing.inputs import Sample
@@ -132,6 +133,7 @@ def capture(
             "mode": mode if has_huggingface(model) else "hooks",
             **({"leave_out": list(leave_out)} if leave_out else {}),
             **({"groups": groups} if groups != "refuse" else {}),
+            **samples.settings,
             **dict(settings or {}),
             WEIGHTS: weights,
             **({CONTENT: content_digest} if content_digest else {}),
@@ -163,6 +165,9 @@ def capture(
                     batch.write_mask(stream.name, recorder.masks[stream.name])
                     if plan.labels != "none":
                         batch.write_labels(stream.name, *_stream_labels(stream, sample, len(plan.streams)))
+                    kinds = stream_kinds(stream, sample, len(plan.streams))
+                    if any(kinds):
+                        batch.write_kinds(stream.name, *kinds)
                 if sample.picture is not None:
                     batch.write_picture(sample.picture)
                 # A batch is either complete or absent: it is not interrupted while it becomes complete.
@@ -301,7 +306,9 @@ def _checked_patterns(leave_out: Any) -> tuple[str, ...]:
 def _label_kind(sample: Sample) -> Literal["tokens", "patches", "none"]:
     if not sample.labels:
         return "none"
-    seen = "pixel_values" in sample.inputs or sample.picture is not None
+    seen = "input_ids" not in sample.inputs and (
+        "pixel_values" in sample.inputs or sample.picture is not None
+    )
     return "patches" if seen else "tokens"
 
 

@@ -13,7 +13,7 @@ from haarbor.capturing._compilation import without_compilation
 from haarbor.capturing._first_line import first_line
 from haarbor.errors import CaptureError
 
-__all__ = ["model_forward"]
+__all__ = ["model_forward", "placed_inputs"]
 
 
 def model_forward(model: torch.nn.Module, inputs: Mapping[str, Any]) -> Any:
@@ -40,13 +40,18 @@ def model_forward(model: torch.nn.Module, inputs: Mapping[str, Any]) -> Any:
     Exception
         Whatever the model itself raises.
     """
-    weights: list[torch.Tensor] = list(model.parameters())
-    device = next((weight.device for weight in weights if not weight.is_meta), torch.device("cpu"))
-    dtype = next((weight.dtype for weight in weights if weight.is_floating_point()), torch.float32)
-    placed = {name: _placed(name, value, device, dtype) for name, value in inputs.items()}
+    placed = placed_inputs(model, inputs)
     first = [placed.pop("")] if "" in placed else []
     with without_compilation(model):
         return model(*first, **placed)
+
+
+def placed_inputs(model: torch.nn.Module, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs on the device and in the precision of a model's weights; see `model_forward`."""
+    weights: list[torch.Tensor] = list(model.parameters())
+    device = next((weight.device for weight in weights if not weight.is_meta), torch.device("cpu"))
+    dtype = next((weight.dtype for weight in weights if weight.is_floating_point()), torch.float32)
+    return {name: _placed(name, value, device, dtype) for name, value in inputs.items()}
 
 
 def _placed(name: str, value: Any, device: torch.device, dtype: torch.dtype) -> Any:

@@ -101,7 +101,7 @@ class ObservedCalls:
             layers[stream] += 1
         plans = [self._plan(stream, names) for stream in layers]
         if n_tokens is not None and "decoder" not in layers:
-            plans.sort(key=lambda plan: (plan.n_queries != n_tokens, not reads_tokens(plan.name)))
+            plans.sort(key=lambda plan: plan.n_queries != n_tokens or not reads_tokens(plan.name))
         self.streams = tuple(plans)
 
     def place(self, name: str, occurrence: int) -> tuple[str, int] | None:

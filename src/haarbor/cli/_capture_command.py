@@ -57,6 +57,14 @@ def capture(
             "of each window as heads of their own."
         ),
     ] = "refuse",
+    generate: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Let the model go on from each batch by so many tokens, and record its answer, too; "
+            "with --lines every line is a prompt.",
+        ),
+    ] = None,
     gguf: Annotated[str | None, typer.Option(help="Name of a GGUF file in the model's folder.")] = None,
     device: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, ...")] = "cpu",
     seed: Annotated[int, typer.Option(min=0, help="Seed of random data.")] = 0,
@@ -75,6 +83,10 @@ def capture(
     grouped: Literal["refuse", "heads"] = checked_choice("--groups", groups, ("refuse", "heads"))
     if memory and lines:
         raise SettingError("--memory must follow one text; --lines makes every line a text. Leave one out.")
+    if memory and generate is not None:
+        raise SettingError(
+            "--generate must follow a prompt without a memory; --memory was given, too. Leave one out."
+        )
     require_model(model)
     require_data(data)
     require_place(out)
@@ -84,6 +96,7 @@ def capture(
             from haarbor.capturing import capture as captured
             from haarbor.capturing.inputs import (
                 TokenInputs,
+                generated_samples,
                 memory_window_samples,
                 named_samples,
                 windows_to_fill,
@@ -100,6 +113,11 @@ def capture(
                 f"{loaded.name} takes inputs that the command line does not make; "
                 "call haarbor.capture from Python."
             )
+        if generate is not None and not isinstance(loaded.takes, TokenInputs):
+            raise CaptureError(
+                f"--generate must follow a text; {loaded.name} takes none. Leave it out, or choose a "
+                "language model."
+            )
         samples = named_samples(
             data,
             takes=loaded.takes,
@@ -111,6 +129,10 @@ def capture(
         )
         if memory:
             samples = memory_window_samples(samples, cast("TransformerXL", loaded.model))
+        words = CAPTURE_WORDS
+        if generate is not None:
+            samples = generated_samples(samples, loaded.model, n_tokens=generate, tokenizer=loaded.tokenizer)
+            words = {**CAPTURE_WORDS, "tokens": "{} tokens per batch, answers included"}
         options: dict[str, Option] = {
             "--tokens": tokens if isinstance(loaded.takes, TokenInputs) else None,
             "--batches": batches,
@@ -121,6 +143,7 @@ def capture(
             "--memory": memory,
             "--leave-out": tuple(leave_out or ()),
             "--groups": groups if groups != "refuse" else None,
+            "--generate": generate,
             "--gguf": gguf,
             "--seed": seed if data == "random" else None,
         }
@@ -129,7 +152,7 @@ def capture(
             begun = begun_run(out)
             if begun is not None:
                 require_same_flags(begun.plan, plan, out)
-                continued_plan(begun.plan, plan, out, CAPTURE_WORDS)
+                continued_plan(begun.plan, plan, out, words)
                 typer.echo(f"Going on: {begun.n_batches} of {plan.n_batches} batches are complete.", err=True)
             typer.echo(_size_line(plan.n_bytes), err=True)
 

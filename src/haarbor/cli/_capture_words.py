@@ -50,10 +50,17 @@ def require_same_flags(there: RunPlan, here: RunPlan, out: str) -> None:
         was, now = _flag(there, flag), _flag(here, flag)
         if was != now:
             words = {True: f"--{flag}", False: f"--no-{flag}"}
-            raise StoreError(
-                f"a run is continued as it was begun; {out} was begun with {words[was]}, and this is with "
-                f"{words[now]}. Use the same, or choose another --out."
-            )
+            raise _otherwise(out, words[was], words[now])
+    answers = [plan.settings.get("generate") for plan in (there, here)]
+    if answers[0] != answers[1]:
+        raise _otherwise(out, *("no --generate" if n is None else f"--generate {n}" for n in answers))
+
+
+def _otherwise(out: str, was: str, now: str) -> StoreError:
+    return StoreError(
+        f"a run is continued as it was begun; {out} was begun with {was}, and this is with {now}. "
+        "Use the same, or choose another --out."
+    )
 
 
 def _flag(plan: RunPlan, flag: str) -> bool:

@@ -40,6 +40,7 @@ _DRAWING = (
     "point_projection",
     "point_axes",
     "point_cloud",
+    "token_kinds",
     "tree_block",
 )
 _PAYLOAD = ("packing", "run_payload", "shown_batch", "haar_scales", "head_geometry", "overview", "provenance")

@@ -53,6 +53,9 @@ def shown_batch(part: RunPart, batch: int) -> ShownBatch:
     labels = part.labels(batch)
     query_labels = [labels.query[place] for place in tokens.queries]
     key_labels = [labels.key[place] for place in tokens.keys]
+    kinds = part.token_kinds(batch)
+    query_kinds = [kinds.query[place] for place in tokens.queries] if kinds.query else []
+    key_kinds = [kinds.key[place] for place in tokens.keys] if kinds.key else []
     orders = {axis: organization.order(axis) for axis in ("query", "key")}
     values = tokens.filled(part.content)
     scales = haar_scales(values, organization.trees)
@@ -68,8 +71,11 @@ def shown_batch(part: RunPart, batch: int) -> ShownBatch:
         "block": block,
         "masked": not bool(tokens.mask.all()),
         "scales": scales.to_data(),
-        "grid": patch_grid(key_labels) if len(query_labels) == len(key_labels) else None,
+        "grid": patch_grid(key_labels, key_kinds) if len(query_labels) == len(key_labels) else None,
     }
+    if query_kinds or key_kinds:
+        data["query_kinds"] = query_kinds or None
+        data["key_kinds"] = key_kinds or None
     blobs: dict[str, bytes] = {"scales": scales.to_bytes()}
     if data["masked"]:
         blobs["mask"] = np.packbits(tokens.mask, axis=None).tobytes()
@@ -82,13 +88,16 @@ def shown_batch(part: RunPart, batch: int) -> ShownBatch:
     return ShownBatch(data=data, blobs=blobs)
 
 
-def patch_grid(labels: Sequence[str]) -> dict[str, int] | None:
+def patch_grid(labels: Sequence[str], kinds: Sequence[str] = ()) -> dict[str, int] | None:
     """Rows and columns of the patches of an image, and how many tokens stand before them.
 
     Parameters
     ----------
     labels : sequence of str
         Of all tokens; those of patches are "row,column", row by row.
+    kinds : sequence of str
+        Of all tokens, where they are known: the patches are those of kind "image", and text may follow
+        them. Otherwise the patches come last.
 
     Returns
     -------
@@ -99,9 +108,16 @@ def patch_grid(labels: Sequence[str]) -> dict[str, int] | None:
     --------
     >>> patch_grid(["CLS", "0,0", "0,1", "1,0", "1,1"])
     {'first': 1, 'rows': 2, 'columns': 2}
+    >>> patch_grid(["see", "0,0", "0,1", "what", "?"], ["text", "image", "image", "text", "text"])
+    {'first': 1, 'rows': 1, 'columns': 2}
     >>> patch_grid(["the", "cat"]) is None
     True
     """
+    if "image" in kinds:
+        n_after = list(reversed(kinds)).index("image")
+        labels = [label if kind == "image" else "" for label, kind in zip(labels, kinds, strict=True)][
+            : len(kinds) - n_after
+        ]
     places = [re.fullmatch(r"(\d+),(\d+)", label) for label in labels]
     first = next((index for index, place in enumerate(places) if place is not None), None)
     if first is None:

@@ -1,10 +1,10 @@
-"""The marker of a complete batch: what was written, and the labels of its queries and keys."""
+"""The marker of a complete batch: what was written, and the labels and kinds of its queries and keys."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,10 +34,11 @@ __all__ = ["BatchMarker", "Labels", "checked_batch", "complete_batches", "read_m
 
 _FORMAT = "haarbor batch"
 _MEMBERS = ("batch", "checksums", "format", "labels", "picture", "plan", "version")
+_KINDS = "kinds"
 
 
 class Labels(NamedTuple):
-    """Texts of the queries and keys of a batch: its tokens or patches."""
+    """Texts of the queries and keys of a batch: of its tokens or patches, or the kinds of them."""
 
     query: tuple[str, ...]
     key: tuple[str, ...]
@@ -56,15 +57,10 @@ class BatchMarker:
     """For each stream the texts of queries and keys; empty for a run without labels."""
     picture: tuple[int, int, int] | None = None
     """Shape of the picture; None where the batch has none."""
+    kinds: Mapping[str, Labels] = field(default_factory=dict)
+    """For each stream the kinds of queries and keys, () where they are not known; empty without any."""
 
     def _content(self) -> dict[str, Any]:
-        labels = {
-            stream: {
-                "query": list(texts.query),
-                "key": None if texts.key == texts.query else list(texts.key),
-            }
-            for stream, texts in self.labels.items()
-        }
         checksums = {path: list(values) for path, values in self.checksums.items()}
         return {
             "format": _FORMAT,
@@ -72,8 +68,9 @@ class BatchMarker:
             "batch": self.batch,
             "plan": self.plan,
             "checksums": checksums,
-            "labels": labels,
+            "labels": _plain_texts(self.labels),
             "picture": None if self.picture is None else list(self.picture),
+            **({_KINDS: _plain_texts(self.kinds)} if self.kinds else {}),
         }
 
     @property
@@ -95,17 +92,14 @@ class BatchMarker:
             If it is no marker, or the marker of a batch of another plan.
         """
         found = digested_attributes(data)
+        kinds = found.pop(_KINDS, None)
         if sorted(found) != list(_MEMBERS) or found["format"] != _FORMAT or found["version"] != VERSION:
             raise DamagedPartError("it is not the marker of a batch")
         if found["plan"] != plan.digest:
             raise DamagedPartError("it belongs to a run of another plan")
         try:
-            labels = {
-                stream: Labels(
-                    tuple(texts["query"]), tuple(texts["query"] if texts["key"] is None else texts["key"])
-                )
-                for stream, texts in found["labels"].items()
-            }
+            labels = _texts_from(found["labels"])
+            known_kinds = {} if kinds is None else _texts_from(kinds)
             checksums = {path: tuple(values) for path, values in found["checksums"].items()}
             picture = None if found["picture"] is None else tuple(found["picture"])
             sizes = (found["batch"], *(picture or ()))
@@ -114,8 +108,15 @@ class BatchMarker:
         except (KeyError, TypeError, AttributeError):
             raise DamagedPartError("its parts are not those of a marker") from None
         marker = cls(
-            batch=found["batch"], plan=found["plan"], checksums=checksums, labels=labels, picture=picture
+            batch=found["batch"],
+            plan=found["plan"],
+            checksums=checksums,
+            labels=labels,
+            picture=picture,
+            kinds=known_kinds,
         )
+        if kinds is not None and not known_kinds:
+            raise DamagedPartError("its kinds are none")
         marker._require_parts_of(plan)
         return marker
 
@@ -131,12 +132,30 @@ class BatchMarker:
             raise DamagedPartError("its checksums are not those of the arrays of the plan")
         if not all(_is_checksum(value) for values in self.checksums.values() for value in values):
             raise DamagedPartError("its checksums are none")
-        for name, texts in self.labels.items():
-            sizes = next((stream for stream in plan.streams if stream.name == name), None)
-            if sizes is None or (len(texts.query), len(texts.key)) != (sizes.n_queries, sizes.n_keys):
-                raise DamagedPartError("its labels are not those of the streams of the plan")
-            if not all(isinstance(text, str) for text in (*texts.query, *texts.key)):
-                raise DamagedPartError("its labels are no texts")
+        for what, found in (("labels", self.labels), ("kinds", self.kinds)):
+            for name, texts in found.items():
+                sizes = next((stream for stream in plan.streams if stream.name == name), None)
+                if sizes is None or not all(
+                    len(side) == size or (what == "kinds" and not side)
+                    for side, size in zip(texts, (sizes.n_queries, sizes.n_keys), strict=True)
+                ):
+                    raise DamagedPartError(f"its {what} are not those of the streams of the plan")
+                if not all(isinstance(text, str) for text in (*texts.query, *texts.key)):
+                    raise DamagedPartError(f"its {what} are no texts")
+
+
+def _plain_texts(found: Mapping[str, Labels]) -> dict[str, Any]:
+    return {
+        stream: {"query": list(texts.query), "key": None if texts.key == texts.query else list(texts.key)}
+        for stream, texts in found.items()
+    }
+
+
+def _texts_from(found: Any) -> dict[str, Labels]:
+    return {
+        stream: Labels(tuple(texts["query"]), tuple(texts["query"] if texts["key"] is None else texts["key"]))
+        for stream, texts in found.items()
+    }
 
 
 def _is_checksum(value: object) -> bool:

@@ -37,6 +37,7 @@ class BatchWriter:
         self._index = batch
         self._checksums: dict[str, str] = {}
         self._labels: dict[str, Labels] = {}
+        self._kinds: dict[str, Labels] = {}
         self._picture: tuple[tuple[int, int, int], str] | None = None
         self._masks: dict[str, BoolArray] = {}
         self._without_value: dict[str, BoolArray] = {}
@@ -146,6 +147,38 @@ class BatchWriter:
         self._labels[sizes.name] = Labels(
             _texts(query_labels, f"query labels of stream {sizes.name!r}", sizes.n_queries),
             _texts(key_labels, f"key labels of stream {sizes.name!r}", sizes.n_keys),
+        )
+
+    def write_kinds(
+        self,
+        stream: str | None,
+        query_kinds: Sequence[str] | None,
+        key_kinds: Sequence[str] | None = None,
+    ) -> None:
+        """Keep what kind of token each query and key is; a batch need not have kinds.
+
+        Parameters
+        ----------
+        stream : str or None
+        query_kinds : sequence of str, length n_queries, or None
+            Such as "text" or "image"; None or () where they are not known.
+        key_kinds : sequence of str, length n_keys, optional
+            () where they are not known. If None, the kinds of the queries if there are as many keys, and
+            otherwise unknown.
+        """
+        sizes = self._stream(stream)
+        if key_kinds is None and sizes.n_keys == sizes.n_queries:
+            key_kinds = query_kinds
+        self._kinds[sizes.name] = Labels(
+            *(
+                ()
+                if kinds is None or kinds == ()
+                else _texts(kinds, f"{side} kinds of stream {sizes.name!r}", size)
+                for side, kinds, size in (
+                    ("query", query_kinds, sizes.n_queries),
+                    ("key", key_kinds, sizes.n_keys),
+                )
+            )
         )
 
     def write_picture(self, picture: npt.ArrayLike) -> None:
@@ -266,6 +299,7 @@ class BatchWriter:
             checksums=checksums,
             labels=self._labels,
             picture=shape,
+            kinds=self._kinds,
         )
 
 

@@ -6,7 +6,8 @@ A run is one zarr group::
     <stream>/zarr.json
     <stream>/probabilities | logits               (batch, layer, head, query, key), one chunk per layer
     <stream>/mask                                 (batch, query, key), one chunk per batch
-    batches/<00003>/zarr.json                     the batch is complete; attributes: checksums, labels, digest
+    batches/<00003>/zarr.json                     the batch is complete; attributes: checksums, labels,
+                                                  digest, and kinds of tokens where there are any
     pictures/<00003>                              (height, width, channel) of a batch; need not be there
     results/<stream>/<content>/<batch-00003 | all-batches>/<name>/zarr.json, <array>
 

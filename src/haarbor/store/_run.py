@@ -228,6 +228,14 @@ class Run:
             return marker.labels[sizes.name]
         return Labels(tuple(map(str, range(sizes.n_queries))), tuple(map(str, range(sizes.n_keys))))
 
+    def token_kinds(self, batch: int = 0, stream: str | None = None) -> Labels:
+        """What kind of token each query and key of a batch is, such as "text", "image" or "answer".
+
+        Each side is empty where kinds were not kept; otherwise it can stand wherever labels can.
+        """
+        marker = read_marker(self._keys, self._plan, batch)
+        return marker.kinds.get(self._plan.stream(stream).name, Labels((), ()))
+
     def picture(self, batch: int = 0) -> ByteArray | None:
         """What the network saw in a batch, uint8 of shape (height, width, 3); None if that was not kept."""
         marker = read_marker(self._keys, self._plan, batch)

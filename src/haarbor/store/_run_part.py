@@ -54,6 +54,10 @@ class RunPart:
         """Texts of the queries and keys of a batch."""
         return self.run.labels(batch, self.stream)
 
+    def token_kinds(self, batch: int = 0) -> Labels:
+        """Kinds of the queries and keys of a batch; see :meth:`haarbor.store.Run.token_kinds`."""
+        return self.run.token_kinds(batch, self.stream)
+
     def save_result(self, value: object, name: str, *, batch: _Batches = None) -> None:
         """Keep a result; see :meth:`haarbor.store.Run.save_result`."""
         self.run.save_result(value, name, batch=batch, content=self.content, stream=self.stream)

@@ -1,6 +1,7 @@
 """Inputs of models: text, token ids, images, data sets of the hub, noise."""
 
 from haarbor.capturing.inputs._arrays import archived_array
+from haarbor.capturing.inputs._generated import generated_samples
 from haarbor.capturing.inputs._hub_datasets import dataset_samples
 from haarbor.capturing.inputs._image_settings import ImageSettings
 from haarbor.capturing.inputs._images import image_samples
@@ -12,6 +13,7 @@ from haarbor.capturing.inputs._samples import Sample, Samples
 from haarbor.capturing.inputs._text import text_samples
 from haarbor.capturing.inputs._token_ids import token_id_samples
 from haarbor.capturing.inputs._token_inputs import DecoderInputs, TokenInputs
+from haarbor.capturing.inputs._token_kinds import TokenKinds
 
 __all__ = [
     "AudioInputs",
@@ -21,8 +23,10 @@ __all__ = [
     "Sample",
     "Samples",
     "TokenInputs",
+    "TokenKinds",
     "archived_array",
     "dataset_samples",
+    "generated_samples",
     "image_samples",
     "memory_window_samples",
     "model_inputs",

@@ -39,6 +39,12 @@ class Sample:
     """Text of each decoder token; empty where the model has no decoder of its own."""
     decoder_valid: BoolArray = field(default_factory=_nothing)
     """Shape (n_decoder_tokens,), False where a decoder token is padding."""
+    kinds: tuple[str, ...] = ()
+    """Kind of each token: "text", "image" or "special" (a token that is neither, such as an end of text);
+    of a text that a model went on with, "prompt" or "answer"; or words of your own. Empty where unknown:
+    :func:`haarbor.capture` then finds them itself if the token ids hold image tokens."""
+    decoder_kinds: tuple[str, ...] = ()
+    """The same of the decoder tokens."""
     picture: ByteArray | None = None
     """What a vision network sees, before normalisation, shape (height, width, 3), at most 224 on a side."""
 
@@ -63,6 +69,11 @@ class Samples(Sequence[Sample]):
     def content_digest(self) -> str:
         """SHA-256 of the data behind the samples, so that a run is continued with the same; "" if unknown."""
         return ""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """JSON values about how the samples are made, which :func:`haarbor.capture` keeps with the run."""
+        return {}
 
     @abstractmethod
     def sample(self, index: int) -> Sample:
@@ -108,6 +119,10 @@ class _Part(Samples):
     def content_digest(self) -> str:
         inner = self._whole.content_digest
         return digest_of_bytes([inner.encode(), str(self._indices).encode()]) if inner else ""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return self._whole.settings
 
     def __len__(self) -> int:
         return len(self._indices)

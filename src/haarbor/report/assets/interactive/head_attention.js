@@ -45,12 +45,15 @@
   }
 
   /** What is said below the matrices about how exactly they are kept and coloured. */
-  function qualityWords({ block, masked, quantisation }) {
+  function qualityWords({ block, masked, quantisation, query_kinds: kinds }) {
     const error = Haarbor.number(quantisation.largest_error, 2);
     const sentences = [
       block > 1 ? `Each cell is the mean of ${block} x ${block} entries.` : null,
       `Entries are kept in one byte; the largest error of any entry of this batch is ${error}.`,
       masked ? "Grey entries are masked." : null,
+      Haarbor.kindBorders(kinds, block).length
+        ? "Lines in the original order part tokens of different kinds, such as prompt and answer."
+        : null,
       quantisation.power === 2 ? "Colours follow the square root of the value." : null,
     ];
     return sentences.filter(Boolean).join(" ");
@@ -69,6 +72,8 @@
       columnLabels: blockLabels(keys, block),
       rowColours: colours,
       columnColours: colours,
+      rowBorders: Haarbor.kindBorders(shown.query_kinds, block),
+      columnBorders: Haarbor.kindBorders(shown.key_kinds, block),
     };
     const organised = {
       ...common,

@@ -1,4 +1,4 @@
-// Attention of a vision network drawn on the picture it saw: from a patch, and to it.
+// Attention drawn on the picture that a network saw: from a patch or a token of the text, and to it.
 (() => {
   const { el, between } = Haarbor;
   const LEAST_WIDTH = 90;
@@ -21,7 +21,7 @@
 
   /** Frames the patch of a token, if it has one. */
   function drawFrame(context, theme, { first, rows, columns }, { width, height, token }) {
-    if (token < first) {
+    if (token < first || token >= first + rows * columns) {
       return;
     }
     const wide = width / columns;
@@ -39,7 +39,8 @@
     }
   }
 
-  Haarbor.attentionImage = (run) => {
+  /** With `beside` a view of the text, tokens that are no patches are picked there. */
+  Haarbor.attentionImage = (run, beside = null) => {
     const { state } = run;
     let shown = null;
     let matrix = null;
@@ -47,7 +48,12 @@
     let hovered = null;
 
     function currentToken() {
-      return hovered ?? state.get("query") ?? 0;
+      // The last word has seen the whole picture, and the first token of a causal network nothing.
+      return hovered ?? state.get("query") ?? (beside ? shown.n_queries - 1 : 0);
+    }
+    function isPatch(token) {
+      const { first, rows, columns } = shown.grid;
+      return token >= first && token < first + rows * columns;
     }
     function weightBetween(query, key) {
       return matrix.values[query * matrix.columns + key];
@@ -133,8 +139,8 @@
     });
     const panels = [
       panel("The picture", null),
-      panel("Where the patch looks", (token, patch) => weightBetween(token, patch)),
-      panel("Who looks at the patch", (token, patch) => weightBetween(patch, token)),
+      panel(`Where the ${beside ? "token" : "patch"} looks`, (token, patch) => weightBetween(token, patch)),
+      panel(`Who looks at the ${beside ? "token" : "patch"}`, (token, patch) => weightBetween(patch, token)),
     ];
     const chips = Haarbor.controls();
     const words = el("p", { class: "note", "aria-live": "polite" });
@@ -144,9 +150,19 @@
       panels.map(({ node }) => node),
     );
 
-    /** Tokens that are no patches, such as that of the class. */
+    /** Tokens that are no patches, such as that of the class, unless they are picked elsewhere. */
     function otherTokens() {
-      return shown.query_labels.slice(0, shown.grid.first);
+      return beside ? [] : shown.query_labels.slice(0, shown.grid.first);
+    }
+
+    /** How much of its attention a token gives to all patches together. */
+    function toThePicture(token) {
+      const { first, rows, columns } = shown.grid;
+      let sum = 0;
+      for (let patch = first; patch < first + rows * columns; patch++) {
+        sum += weightBetween(token, patch);
+      }
+      return ` \u00b7 to the picture ${Haarbor.number(sum, 2)}`;
     }
 
     function draw() {
@@ -154,14 +170,19 @@
         return;
       }
       const token = currentToken();
-      const kind = token < shown.grid.first ? "Token" : "Patch";
+      const label = Haarbor.tokenText(shown.query_labels[token]);
+      const isSummed = beside && run.data.content === "probabilities";
       const toItself = Haarbor.number(weightBetween(token, token));
       const toOthers = otherTokens().map((name, other) => {
         const weight = Haarbor.number(weightBetween(token, other));
         return ` \u00b7 to ${Haarbor.tokenText(name)} ${weight}`;
       });
       panels.forEach(({ drawing }) => drawing.now());
-      words.replaceChildren(`${kind} ${shown.query_labels[token]}: to itself ${toItself}`, ...toOthers);
+      words.replaceChildren(
+        `${isPatch(token) ? "Patch" : "Token"} ${label}: to itself ${toItself}`,
+        ...(isSummed ? [toThePicture(token)] : []),
+        ...toOthers,
+      );
       for (const chip of chips.querySelectorAll("button")) {
         chip.setAttribute("aria-pressed", String(Number(chip.dataset.token) === token));
       }
@@ -169,11 +190,20 @@
 
     state.on(["query", "palette"], draw);
     return {
-      node: el("div", { class: "attention-image" }, chips, triple, words),
+      node: el("div", { class: "attention-image" }, chips, triple, words, beside && beside.node),
       async show(place, found) {
         shown = run.data.shown[place];
         matrix = found;
-        picture = await Haarbor.pictureOf(run, place);
+        if (beside) {
+          beside.show(place, found);
+        }
+        picture = Haarbor.isOnPicture(shown) ? await Haarbor.pictureOf(run, place) : null;
+        triple.hidden = picture === null;
+        if (picture === null) {
+          chips.replaceChildren();
+          words.textContent = "This batch has no picture, or none whose patches form a grid.";
+          return;
+        }
         const buttons = otherTokens().map((name, token) =>
           Haarbor.button(Haarbor.tokenText(name), () => state.set({ query: token }), {
             "data-token": token,
@@ -181,7 +211,11 @@
         );
         chips.replaceChildren(
           ...buttons,
-          el("span", { class: "note" }, "Point at a patch, or pick a token without one."),
+          el(
+            "span",
+            { class: "note" },
+            `Point at a patch, or pick a token ${beside ? "of the text below" : "without one"}.`,
+          ),
           el("label", { class: "control" }, "Overlay", strength),
         );
         draw();

@@ -17,6 +17,7 @@
       "aria-label": "Tokens; point at one to see its attention",
     });
     const words = el("p", { class: "note", "aria-live": "polite" });
+    const legend = el("div", { class: "kinds", hidden: true });
     let shown = null;
     let matrix = null;
     let spans = [];
@@ -113,6 +114,10 @@
           },
         },
       };
+      // Image tokens are many and are looked at on the picture: here each is a small square.
+      if (shown.query_kinds && shown.query_kinds[token] === "image") {
+        return el("span", { ...settings, class: "token square", "aria-label": label, title: label });
+      }
       return el("span", settings, Haarbor.tokenText(label, 40));
     }
 
@@ -122,13 +127,14 @@
     });
     state.on(["query"], paint);
     return {
-      node: el("div", { class: "attention-text" }, Haarbor.controls(choice), text, words),
+      node: el("div", { class: "attention-text" }, Haarbor.controls(choice), text, legend, words),
       show(place, found) {
         matrix = found;
         if (shown !== run.data.shown[place]) {
           shown = run.data.shown[place];
           spans = shown.query_labels.map(tokenSpan);
           // Lines may break between tokens, where nothing is written.
+          Haarbor.markKinds(spans, shown.query_kinds, legend);
           text.replaceChildren(...spans.flatMap((span) => [span, "\u200b"]));
         }
         paint();

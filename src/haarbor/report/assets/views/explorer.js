@@ -31,6 +31,18 @@
     return Haarbor.figure(run.id("nearest"), "Nearest heads", note, list);
   }
 
+  /** Why the page draws no picture, where the run has one or image tokens; null where it has neither. */
+  function withoutPicture({ shown }) {
+    const [first] = shown;
+    const hasImage = (first.key_kinds || first.query_kinds || []).includes("image");
+    if (!hasImage) {
+      return null;
+    }
+    return first.picture
+      ? "The image tokens form no grid of patches, so that their weights are not drawn on the picture."
+      : "The run holds no picture to draw the weights of the image tokens on.";
+  }
+
   /** Attention on what the network saw: the picture, or the text; null where the page has neither. */
   function onInput(run) {
     const { state, data } = run;
@@ -39,13 +51,15 @@
     if (!hasPicture && !hasText) {
       return null;
     }
-    const view = hasPicture ? Haarbor.attentionImage(run) : Haarbor.attentionText(run);
+    const text = hasText ? Haarbor.attentionText(run) : null;
+    const view = hasPicture ? Haarbor.attentionImage(run, text) : text;
     state.on(["chosen", "place"], async () => {
       const place = state.get("place");
       view.show(place, await Haarbor.headMatrix(run, place, state.get("chosen")));
     });
-    const title = data.shown[0].grid ? "Attention on the picture" : "Attention on the text";
-    return Haarbor.figure(run.id("on-input"), title, null, view.node);
+    const seen = [hasPicture && "picture", hasText && "text"].filter(Boolean);
+    const title = `Attention on the ${seen.join(" and the ")}`;
+    return Haarbor.figure(run.id("on-input"), title, hasPicture ? null : withoutPicture(data), view.node);
   }
 
   /** One score of a head with its rank among all heads, the highest being the first. */
@@ -80,7 +94,9 @@
     const go = (by) => run.choose((state.get("chosen") + by + run.nHeads) % run.nHeads);
     state.on(["chosen", "score", "place", "palette"], ({ chosen, score }) => {
       const groups = data.head_groups;
-      const group = groups ? `, key-value head ${groups[run.layerOf(chosen)][run.numberInLayer(chosen)]}` : null;
+      const group = groups
+        ? `, key-value head ${groups[run.layerOf(chosen)][run.numberInLayer(chosen)]}`
+        : null;
       const words = el("span", { class: "pale" }, run.headWords(chosen), group);
       title.replaceChildren(`Head ${run.names[chosen]} `, words);
       portrait.replaceChildren(Haarbor.thumbnail(run, chosen, 72));
