@@ -349,3 +349,12 @@ def test_places_that_cannot_be_used_are_refused_before_the_model_runs(tmp_path):
             capture(model, [SMALL_MODELS["gpt2"].batch()], place)
         assert "\n" not in str(found.value)
     assert not forwards
+
+
+@pytest.mark.parametrize(
+    "left", [("zarr.json.partial",), ("run.lock",), ("zarr.json.partial", "run.lock", ".DS_Store")]
+)
+def test_what_a_writer_left_that_was_stopped_at_once_is_not_yet_a_run(tmp_path, left):
+    for name in left:
+        (tmp_path / name).touch()
+    assert begun_run(tmp_path) is None

@@ -229,6 +229,8 @@ def test_options_that_are_not_offered_are_refused(tmp_path):
         load_model(tmp_path, dtype="int8")
     with pytest.raises(CaptureError, match="the device abacus cannot be used here"):
         load_model(tmp_path, device="abacus")
+    with pytest.raises(CaptureError, match="the device None cannot be used here"):
+        load_model(tmp_path, device=None)
 
 
 class TestHub:

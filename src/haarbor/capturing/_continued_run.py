@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from haarbor.errors import StoreError
 from haarbor.named_path import require_run_place
-from haarbor.store import Run, RunPlan, StreamPlan, open_run
+from haarbor.store import Run, RunPlan, StreamPlan, is_passing, open_run
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -67,8 +67,8 @@ def begun_run(location: str | os.PathLike[str] | Store) -> Run | None:
         return _run_elsewhere(location)
     require_run_place(location)
     path = Path(location)
-    # A writer that was stopped before it wrote anything leaves its lock behind.
-    if not path.exists() or all(file.suffix == ".lock" for file in path.iterdir()):
+    # A writer that was stopped before it had written anything whole leaves its lock behind, or a part.
+    if not path.exists() or all(is_passing(file.name) for file in path.iterdir()):
         return None
     return open_run(location)
 

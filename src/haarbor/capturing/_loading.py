@@ -151,6 +151,8 @@ def _dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:
 
 def _device(device: str | torch.device) -> torch.device:
     try:
+        if device is None:
+            raise TypeError("it is None")
         found = torch.device(device)
         # Allocation tells whether the device is there.
         torch.empty(0, device=found)

@@ -12,6 +12,7 @@ from haarbor.store._damage import Damage
 from haarbor.store._head_tensor import HeadTensor
 from haarbor.store._import_arrays import import_arrays
 from haarbor.store._kept_result import KeptResult
+from haarbor.store._layout import is_passing
 from haarbor.store._pictures import MOST_PIXELS
 from haarbor.store._result_name import ResultName
 from haarbor.store._results_file import load_results_file, save_results_file
@@ -39,6 +40,7 @@ __all__ = [
     "create_run",
     "error_bound",
     "import_arrays",
+    "is_passing",
     "load_results_file",
     "open_run",
     "save_results_file",

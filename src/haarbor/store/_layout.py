@@ -41,6 +41,7 @@ __all__ = [
     "batch_of_chunk",
     "batch_of_key",
     "chunk_key",
+    "is_passing",
     "marker_key",
     "name_fits",
     "only_chunk_key",
@@ -181,3 +182,14 @@ def name_fits(name: object) -> bool:
         and not name.endswith((UNFINISHED, LOCK))
         and not is_foreign(name)
     )
+
+
+def is_passing(name: str) -> bool:
+    """Whether a file of that name is no part of a run: foreign, a lock, or not written to its end.
+
+    Examples
+    --------
+    >>> is_passing("zarr.json.partial"), is_passing("run.lock"), is_passing("zarr.json")
+    (True, True, False)
+    """
+    return name.endswith((UNFINISHED, LOCK)) or is_foreign(name)

@@ -15,8 +15,7 @@ from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._failures import storage_failures
 from haarbor.store._file_lock import FileLock
-from haarbor.store._foreign_files import is_foreign
-from haarbor.store._layout import LOCK, METADATA, UNFINISHED
+from haarbor.store._layout import LOCK, METADATA, UNFINISHED, is_passing
 
 __all__ = ["LocalKeys"]
 
@@ -140,7 +139,7 @@ class LocalKeys:
         with storage_failures(f"listing {self.root / prefix}"):
             try:
                 with os.scandir(self.root / prefix) as entries:
-                    return [entry for entry in entries if not _is_passing(entry.name)]
+                    return [entry for entry in entries if not is_passing(entry.name)]
             except (FileNotFoundError, NotADirectoryError):
                 return []
 
@@ -215,10 +214,6 @@ class LocalKeys:
             f"{printable(real)}. Copy the run with its links followed, as cp -rL does, or put "
             "the file in place of the link."
         )
-
-
-def _is_passing(name: str) -> bool:
-    return name.endswith((UNFINISHED, LOCK)) or is_foreign(name)
 
 
 def _bounded(descriptor: int, most_bytes: int) -> bytes:

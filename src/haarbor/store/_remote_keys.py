@@ -15,8 +15,7 @@ from haarbor.errors import StoreError
 from haarbor.printable import printable
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._failures import storage_failures
-from haarbor.store._foreign_files import is_foreign
-from haarbor.store._layout import LOCK
+from haarbor.store._layout import LOCK, is_passing
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -90,14 +89,14 @@ class RemoteKeys:
             found = _answer(_gathered(self._store.list_prefix(f"{prefix}/" if prefix else "")))
         # Some file systems answer with a slash in front.
         names = sorted(key.lstrip("/") for key in found)
-        return (key for key in names if not any(map(_is_passing, key.split("/"))))
+        return (key for key in names if not any(map(is_passing, key.split("/"))))
 
     def children(self, prefix: str) -> list[str]:
         """Names just below a prefix, sorted; without locks and foreign files."""
         with _remote_failures(f"listing {self._address}"):
             found = _answer(_gathered(self._store.list_dir(prefix)))
         names = {name.strip("/").split("/")[-1] for name in found}
-        return sorted(name for name in names if name and not _is_passing(name))
+        return sorted(name for name in names if name and not is_passing(name))
 
     def make_durable(self, keys: Iterable[str]) -> None:
         """Nothing to do: what was acknowledged is kept."""
@@ -183,10 +182,6 @@ class RemoteLock:
 
 def _remote_failures(doing: str) -> AbstractContextManager[None]:
     return storage_failures(doing, of_anything=True)
-
-
-def _is_passing(name: str) -> bool:
-    return name.endswith(LOCK) or is_foreign(name)
 
 
 def _alive(process: int) -> bool:
