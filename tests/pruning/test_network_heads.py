@@ -54,10 +54,15 @@ def test_no_hook_is_left_behind():
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("name", NEVER_CALL_THE_INTERFACE)
-def test_models_that_attend_by_themselves_are_refused(name):
+def test_heads_of_models_that_attend_by_themselves_are_found(name):
     small = NEVER_CALL_THE_INTERFACE[name]
-    with pytest.raises(PruningError, match="cannot be found: no layer calls"):
-        network_heads(small.build("eager"), model_batches(small.batch())[0])
+    heads = network_heads(small.build("eager"), model_batches(small.batch())[0])
+    found = [(layer.projection, layer.n_heads, layer.head_width) for layer in heads.layers]
+    after = {
+        "bloom": "transformer.h.{}.self_attention.dense",
+        "deberta": "deberta.encoder.layer.{}.attention.output.dense",
+    }
+    assert found == [(after[name].format(layer), 4, 8) for layer in range(3)]
 
 
 class _Mixing(nn.Module):
