@@ -229,8 +229,9 @@ def test_options_that_are_not_offered_are_refused(tmp_path):
         load_model(tmp_path, dtype="int8")
     with pytest.raises(CaptureError, match="the device abacus cannot be used here"):
         load_model(tmp_path, device="abacus")
-    with pytest.raises(CaptureError, match="the device None cannot be used here"):
-        load_model(tmp_path, device=None)
+    for wrong in (None, b"cpu"):
+        with pytest.raises(CaptureError, match="cannot be used here: it is neither a text nor"):
+            load_model(tmp_path, device=wrong)
 
 
 class TestHub:

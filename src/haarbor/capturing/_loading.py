@@ -151,8 +151,9 @@ def _dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:
 
 def _device(device: str | torch.device) -> torch.device:
     try:
-        if device is None:
-            raise TypeError("it is None")
+        # PyTorch takes bytes, too.
+        if not isinstance(device, str | torch.device):
+            raise TypeError("it is neither a text nor a torch.device")
         found = torch.device(device)
         # Allocation tells whether the device is there.
         torch.empty(0, device=found)
