@@ -1,4 +1,4 @@
-// Where the heads lie (analysis/_head_geometry.py): their affinity, their distances, the folders of their tree.
+// Where the heads lie (analysis/_head_geometry.py): affinity, distances, and the folders of their tree.
 (() => {
   Haarbor.headAffinity = async (run) =>
     Haarbor.restored(await run.blob("geometry-affinity"), run.nHeads, run.nHeads, 1);
