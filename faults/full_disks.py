@@ -31,9 +31,9 @@ _PRINTED = "standard output full"
 _LINKED = "report to a device that is full"
 _OLDER = "what an earlier command wrote"
 _CASES: dict[str, dict[Form, range]] = {
-    "capture": {"short": range(4), "long": range(120)},
-    "organize": {"short": range(3), "long": range(80)},
-    "report": {"short": range(4), "long": range(60)},
+    "capture": {"short": range(2), "long": range(120)},
+    "organize": {"short": range(2), "long": range(80)},
+    "report": {"short": range(2), "long": range(60)},
     "figures": {"short": range(1), "long": range(20)},
     "prune": {"short": range(2), "long": range(40)},
     _PRINTED: {"short": range(2), "long": range(4)},

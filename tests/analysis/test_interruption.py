@@ -91,4 +91,4 @@ def test_an_interrupt_ends_the_work_and_spoils_nothing(what, runs, tmp_path):
 @pytest.mark.parametrize("what", ["organize", "report", "invariance"])
 def test_an_interrupt_at_any_of_many_moments(what, runs, tmp_path):
     chance = random.Random(what)
-    assert INTERRUPTED in tried(what, [chance.uniform(0.0, 3.0) for _ in range(6)], runs, tmp_path)
+    assert INTERRUPTED in tried(what, [chance.uniform(0.0, 3.0) for _ in range(4)], runs, tmp_path)
