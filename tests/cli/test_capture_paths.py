@@ -105,3 +105,9 @@ def test_a_folder_that_may_not_be_looked_into_is_one_line(place, monkeypatch):
     for require in (require_model, require_data, require_place):
         with pytest.raises(HaarborError, match=r"'letters/a.txt' cannot: Permission denied"):
             require("letters/a.txt")
+
+
+@pytest.mark.parametrize("left", ["zarr.json.partial", "run.lock", ".DS_Store"])
+def test_what_a_writer_left_that_was_stopped_at_once_may_be_written_over(tmp_path, left):
+    (tmp_path / left).touch()
+    require_place(str(tmp_path))

@@ -86,10 +86,11 @@ def require_place(out: str) -> None:
     """
     require_run_place(out)
     path = Path(out)
-    if "://" not in out and path.exists() and any(file.suffix != ".lock" for file in path.iterdir()):
-        from haarbor.store import open_run
+    if "://" not in out and path.exists():
+        from haarbor.store import is_passing, open_run
 
-        open_run(out)
+        if not all(is_passing(file.name) for file in path.iterdir()):
+            open_run(out)
 
 
 def _require_readable(path: Path) -> None:

@@ -8,7 +8,7 @@ pytest.importorskip("transformers")
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import Sample  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
-from tests.capturing.small_models import IMAGE_TOKEN, gpt2, llava, llava_inputs  # noqa: E402
+from tests.capturing.small_models import IDS, IMAGE_TOKEN, gpt2, llava, llava_inputs  # noqa: E402
 
 PLACES = tuple(f"{row},{column}" for row in range(4) for column in range(4))
 KINDS = ("special", "text", *["image"] * 16, "text", "text", "special")
@@ -89,3 +89,14 @@ def test_the_attention_from_text_to_image_can_be_cut_out_by_kind(tmp_path):
         layers = model(**llava_inputs(), output_attentions=True).attentions
     expected = torch.cat(layers, dim=1)[0, :, [1, 18, 19], 2:18].permute(1, 2, 0).numpy()
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_configuration_with_several_texts_has_the_names_of_its_own_alone(tmp_path, monkeypatch):
+    model = gpt2()
+
+    def ambiguous(*_args, **_options):
+        raise ValueError("several text configurations")
+
+    monkeypatch.setattr(type(model.config), "get_text_config", ambiguous)
+    run = hb.capture(model, [{"input_ids": IDS[:1]}], tmp_path / "run")
+    assert run.n_batches == 1

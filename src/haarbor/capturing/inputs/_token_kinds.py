@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Sequence
@@ -91,7 +92,11 @@ def _has_config(module: torch.nn.Module) -> bool:
 
 def _named_ids(config: Any) -> dict[int, str]:
     """Kind of every token id that a configuration has a name for."""
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    text = config
+    if hasattr(config, "get_text_config"):
+        # Where a model has several texts, as one that turns text into music has, none is the text.
+        with contextlib.suppress(ValueError):
+            text = config.get_text_config()
     media: dict[int, str] = {}
     special: dict[int, str] = {}
     for part in (config, text):
