@@ -7,8 +7,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import Sample  # noqa: E402
+from haarbor.capturing.inputs._token_kinds import _named_ids  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
-from tests.capturing.small_models import IDS, IMAGE_TOKEN, gpt2, llava, llava_inputs  # noqa: E402
+from tests.capturing.small_models import IMAGE_TOKEN, gpt2, llava, llava_inputs  # noqa: E402
 
 PLACES = tuple(f"{row},{column}" for row in range(4) for column in range(4))
 KINDS = ("special", "text", *["image"] * 16, "text", "text", "special")
@@ -91,12 +92,15 @@ def test_the_attention_from_text_to_image_can_be_cut_out_by_kind(tmp_path):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_a_configuration_with_several_texts_has_the_names_of_its_own_alone(tmp_path, monkeypatch):
-    model = gpt2()
+class SeveralTexts:
+    """A configuration that refuses to name one text, as that of MusicGen does."""
 
-    def ambiguous(*_args, **_options):
+    def to_dict(self):
+        return {"image_token_id": 5, "eos_token_id": 2, "hidden_size": 8}
+
+    def get_text_config(self):
         raise ValueError("several text configurations")
 
-    monkeypatch.setattr(type(model.config), "get_text_config", ambiguous)
-    run = hb.capture(model, [{"input_ids": IDS[:1]}], tmp_path / "run")
-    assert run.n_batches == 1
+
+def test_a_configuration_with_several_texts_has_the_names_of_its_own_alone():
+    assert _named_ids(SeveralTexts()) == {5: "image", 2: "special"}
