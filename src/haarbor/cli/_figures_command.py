@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from haarbor.cli._named import named
+from haarbor.cli._part_options import ContentOption, StreamOption
 from haarbor.errors import SettingError
 
 if TYPE_CHECKING:
@@ -36,16 +37,8 @@ def figures(
             callback=named,
         ),
     ],
-    content: Annotated[
-        str | None,
-        typer.Option(
-            help="probabilities or logits; by default probabilities where a run holds them.", callback=named
-        ),
-    ] = None,
-    stream: Annotated[
-        str | None,
-        typer.Option(help="self, encoder, decoder or cross; the first by default.", callback=named),
-    ] = None,
+    content: ContentOption = None,
+    stream: StreamOption = None,
     batch: Annotated[
         int | None,
         typer.Option(min=0, help="Batch shown in figures of a single batch; the first by default."),

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from haarbor.cli._named import named
+from haarbor.cli._part_options import StreamOption
 
 if TYPE_CHECKING:
     from haarbor.analysis import HeadTrees, RunInvariance, RunRegularity
@@ -31,10 +32,7 @@ def invariance(
             callback=named,
         ),
     ] = None,
-    stream: Annotated[
-        str | None,
-        typer.Option(help="self, encoder, decoder or cross; the first by default.", callback=named),
-    ] = None,
+    stream: StreamOption = None,
     settings: Annotated[
         str,
         typer.Option(

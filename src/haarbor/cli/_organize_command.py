@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from haarbor.cli._named import named
+from haarbor.cli._part_options import ContentOption, StreamOption
 from haarbor.head_labels import head_labels
 
 if TYPE_CHECKING:
@@ -19,14 +20,8 @@ __all__ = ["organize"]
 
 def organize(
     run: Annotated[str, typer.Argument(help="Folder or URL of a run.", callback=named)],
-    content: Annotated[
-        str | None,
-        typer.Option(help="probabilities or logits; probabilities if the run holds them.", callback=named),
-    ] = None,
-    stream: Annotated[
-        str | None,
-        typer.Option(help="self, encoder, decoder or cross; the first by default.", callback=named),
-    ] = None,
+    content: ContentOption = None,
+    stream: StreamOption = None,
     iterations: Annotated[
         int, typer.Option(min=1, max=1000, help="Iterations of the questionnaire at most.")
     ] = 3,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from haarbor.cli._named import named
+from haarbor.cli._part_options import ContentOption, StreamOption
 
 if TYPE_CHECKING:
     from haarbor.store import RunPart
@@ -30,14 +31,8 @@ def report(
             callback=named,
         ),
     ] = "report.html",
-    content: Annotated[
-        str | None,
-        typer.Option(help="probabilities or logits; probabilities if the run holds them.", callback=named),
-    ] = None,
-    stream: Annotated[
-        str | None,
-        typer.Option(help="self, encoder, decoder or cross; the first by default.", callback=named),
-    ] = None,
+    content: ContentOption = None,
+    stream: StreamOption = None,
     batches: Annotated[
         int,
         typer.Option(min=1, help="Batches whose matrices are in the page; more make it larger."),
