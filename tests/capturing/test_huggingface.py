@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
 from haarbor.capturing import capture, recorded_calls  # noqa: E402
 from haarbor.errors import CaptureError  # noqa: E402
 from tests.capturing.small_models import NEVER_CALL_THE_INTERFACE, SMALL_MODELS  # noqa: E402
@@ -104,6 +105,20 @@ def test_transparent_refuses_what_sdpa_leaves_out(name, tmp_path):
     ):
         capture(small.build("eager"), [small.batch()], tmp_path / "run", mode="transparent")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_layer_whose_sdpa_gives_another_output_is_refused(tmp_path, monkeypatch):
+    small = SMALL_MODELS["llama"]
+    functions = transformers.AttentionInterface._global_mapping
+    own = functions["sdpa"]
+
+    def twice(*args, **options):
+        output, weights = own(*args, **options)
+        return 2 * output, weights
+
+    monkeypatch.setitem(functions, "sdpa", twice)
+    with pytest.raises(CaptureError, match=r"layers\.0\.self_attn and 2 more .*: what SDPA returns is not"):
+        capture(small.build("sdpa"), [small.batch()], tmp_path / "run", mode="transparent")
 
 
 def test_sinks_take_weight_that_no_key_gets(tmp_path):

@@ -104,6 +104,17 @@ def test_windows_are_heads_of_their_own_where_that_is_asked(tokens, tmp_path):
         np.testing.assert_allclose(found, np.asarray(part.tensor(0)), atol=1e-7)
 
 
+def test_what_is_left_out_must_be_there(tokens, tmp_path):
+    with pytest.raises(CaptureError, match=r"'\*\.head' names none\. There are \*\. Write one of these"):
+        capture(network(HandAttention()), [tokens], tmp_path / "run", leave_out=["*.head"])
+    assert not (tmp_path / "run").exists()
+
+
+def test_not_everything_may_be_left_out(tokens, tmp_path):
+    with pytest.raises(CaptureError, match=r"leave_out names all layers of Sequential\. Name fewer"):
+        capture(network(HandAttention()), [tokens], tmp_path / "run", leave_out=["0"])
+
+
 @pytest.mark.parametrize("wrong", ["layer", [1], None])
 def test_leave_out_must_be_names(tokens, tmp_path, wrong):
     with pytest.raises(Exception, match=r"leave_out must be a sequence of names of layers"):

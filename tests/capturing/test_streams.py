@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from haarbor.capturing import recorded_calls  # noqa: E402
-from haarbor.capturing._streams import LayerCall, is_cross_attention, stream_names  # noqa: E402
+from haarbor.capturing._streams import LayerCall, is_cross_attention, reads_tokens, stream_names  # noqa: E402
 
 
 def call(name, shape=(4, 7, 7), *, cross=False):
@@ -75,6 +75,14 @@ def test_shapes_that_alternate_are_named_by_themselves():
     shapes = [(2, 8, 8), (4, 8, 8), (2, 8, 8)]
     found = stream_names([call(f"layers.{layer}.attn", shape) for layer, shape in enumerate(shapes)])
     assert found == ["self.2x8x8", "self.4x8x8", "self.2x8x8"]
+
+
+@pytest.mark.parametrize(
+    ("stream", "reads"),
+    [("language_model", True), ("gravity_encoder", True), ("vision_tower", False), ("encoder.vit", False)],
+)
+def test_parts_that_see_or_hear_are_known_by_their_names(stream, reads):
+    assert reads_tokens(stream) == reads
 
 
 def test_names_fit_into_a_store():

@@ -258,7 +258,7 @@ def _remedy(model: torch.nn.Module, out_of_memory: bool) -> str:
 def _observe(observed: ObservedCalls, model: torch.nn.Module, sample: Sample, mode: Mode) -> None:
     with recorded_calls(model, observed.on_call, mode=mode, on_missed=observed.on_missed, checked=True):
         _forward(model, sample)
-    if not len(observed) and not observed.missed:
+    if not observed.computes_attention:
         raise CaptureError(_without_attention(model))
     ids = sample.inputs.get("input_ids")
     observed.settle(int(ids.shape[1]) if isinstance(ids, torch.Tensor) and ids.dim() == 2 else None)

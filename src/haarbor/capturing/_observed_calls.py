@@ -35,6 +35,7 @@ class ObservedCalls:
         self._model, self._leave_out, self._groups_as_heads = model, tuple(leave_out), groups_as_heads
         self._calls: list[LayerCall] = []
         self._key_value_heads: list[tuple[int, ...]] = []
+        self._seen: set[str] = set()
         self.missed: dict[str, str] = {}
         """Names of layers whose attention cannot be recorded, and why."""
         self.from_softmax: set[str] = set()
@@ -51,6 +52,7 @@ class ObservedCalls:
         self, name: str, module: torch.nn.Module, call: AttentionCall, _weights: torch.Tensor | None
     ) -> None:
         """Take note of a call."""
+        self._seen.add(name)
         if self.is_left_out(name):
             return
         if call.n_groups != 1 and not self._groups_as_heads:
@@ -74,6 +76,7 @@ class ObservedCalls:
 
     def on_missed(self, name: str, why: str) -> None:
         """Take note of attention that cannot be recorded."""
+        self._seen.add(name)
         if not self.is_left_out(name):
             self.missed.setdefault(name, why)
 
@@ -89,8 +92,9 @@ class ObservedCalls:
         Raises
         ------
         CaptureError
-            If there is attention that cannot be recorded.
+            If there is attention that cannot be recorded, or what may be left out is not there or is all.
         """
+        self._require_left_out()
         self._require_complete()
         names = stream_names(self._calls)
         seen: Counter[str] = Counter()
@@ -133,6 +137,31 @@ class ObservedCalls:
             head_groups=layers if shared else None,
         )
 
+    @property
+    def computes_attention(self) -> bool:
+        """Whether any was seen, recorded or not."""
+        return bool(self._seen)
+
+    def _require_left_out(self) -> None:
+        """Refuse patterns that name no layer, which are misspelt, and those that name every one."""
+        unused = [
+            pattern
+            for pattern in self._leave_out
+            if not any(fnmatchcase(name, pattern) for name in self._seen)
+        ]
+        if unused:
+            known = sorted({self._opened(name) for name in self._seen})
+            raise CaptureError(
+                f"leave_out must name layers that compute attention; {unused[0]!r} names none. There are "
+                f"{', '.join(known[:6])}{' and others' if len(known) > 6 else ''}."
+                " Write one of these, or leave it out."
+            )
+        if not self._calls and not self.missed:
+            raise CaptureError(
+                f"some attention must be left to record; leave_out names all layers of "
+                f"{type(self._model).__name__}. Name fewer."
+            )
+
     def _require_complete(self) -> None:
         if not self.missed:
             return
@@ -157,5 +186,9 @@ class ObservedCalls:
 
     def _pattern(self, name: str) -> str:
         """The name with the numbers of layers left open, unless that names layers that can be recorded."""
-        pattern = ".".join("*" if part.isdigit() else part for part in name.split("."))
+        pattern = self._opened(name)
         return name if any(fnmatchcase(call.name, pattern) for call in self._calls) else pattern
+
+    @staticmethod
+    def _opened(name: str) -> str:
+        return ".".join("*" if part.isdigit() else part for part in name.split("."))

@@ -50,7 +50,7 @@ class ProductCall(AttentionCall):
         """Entries that are not masked, bool, shape (group, query, key); the union over heads."""
         shape = (self.n_groups, self.n_queries, self.n_keys)
         if self.mask is None:
-            return torch.ones(shape, dtype=torch.bool, device=self.query.device)
+            return torch.ones((), dtype=torch.bool, device=self.query.device).expand(shape)
         return open_entries(self.mask).any(dim=1).expand(shape)
 
     def logits(self, where: slice) -> torch.Tensor:

@@ -14,7 +14,6 @@ from haarbor.capturing._call_checks import gives_output, gives_weights
 from haarbor.capturing._huggingface import has_huggingface, is_huggingface
 from haarbor.capturing._interface_call import interface_call
 from haarbor.capturing._multihead_call import multihead_call
-from haarbor.capturing._product_call import ProductCall
 from haarbor.capturing._running_modules import RunningModules
 from haarbor.capturing._sdpa_call import sdpa_call
 from haarbor.capturing._seen_functions import SeenFunctions
@@ -230,7 +229,6 @@ class _Recording:
         self, name: str, module: torch.nn.Module, given: dict[str, Any], inside: _Inside, output: Any
     ) -> AttentionCall | None:
         call = interface_call(module, given, self._mode)
-        _require_sdpa_complete(name, call)
         if len(inside.sdpa) == 1:
             fused = sdpa_call(*inside.sdpa[0][0], **inside.sdpa[0][1])
             if fused.n_keys != call.n_keys:
@@ -259,12 +257,3 @@ def _single_softmax(module: torch.nn.Module, inside: _Inside, call: AttentionCal
 
 def _value_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return args[2] if len(args) > 2 else kwargs["value"]
-
-
-def _require_sdpa_complete(name: str, call: ProductCall) -> None:
-    left_out = "attention sinks" if call.sinks is not None else "soft-capping"
-    if call.sinks is not None or call.softcap is not None:
-        raise CaptureError(
-            f"layer {name} uses {left_out}, which SDPA leaves out: with mode='transparent' the model "
-            "would not be itself. Capture with mode='faithful'."
-        )

@@ -76,7 +76,8 @@ class SampleRecorder:
                     chunk = call.probabilities(logits, where)
                 if chunk is not None:
                     _fill(arrays["probabilities"], where, call.n_heads, chunk)
-        mask: BoolArray = call.valid().any(dim=0).cpu().numpy()
+        valid = call.valid()
+        mask: BoolArray = (valid[0] if call.n_groups == 1 else valid.any(dim=0)).cpu().numpy()
         if call.is_whole:
             mask = mask & self._token_mask(stream, mask)
         if "probabilities" in arrays:

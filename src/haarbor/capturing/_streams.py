@@ -14,7 +14,9 @@ __all__ = ["LayerCall", "is_cross_attention", "reads_tokens", "stream_names"]
 _CROSS = re.compile("cross|encdec|encoder_attn|encoder_attention|encoder_decoder_att")
 
 
-_OTHER_THAN_TEXT = re.compile("vision|visual|image|vit|pixel|audio|speech|video|qformer|perceiver|resampler")
+_OTHER_THAN_TEXT = re.compile(
+    "vision|visual|image|(^|[._-])vit|pixel|audio|speech|video|qformer|perceiver|resampler"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
