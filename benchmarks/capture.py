@@ -27,7 +27,7 @@ from haarbor.capturing._weights_digest import weights_digest
 from haarbor.capturing.inputs import random_samples
 
 TOKENS = 256
-RUNS = 7
+RUNS = 15
 
 
 def set_attention(model, name):

@@ -64,3 +64,12 @@ def test_a_condition_is_asked_of_every_running_module():
     with running.watching():
         model(torch.zeros(1))
     assert seen == [True, False]
+
+
+def test_layers_of_torch_that_cannot_attend_are_left_without_hooks():
+    model = nn.Sequential(
+        nn.Linear(2, 2), nn.Softmax(dim=-1), nn.MultiheadAttention(2, 1), Noting(lambda: None)
+    )
+    with RunningModules(model).watching():
+        hooked = [name for name, module in model.named_modules() if module._forward_pre_hooks]
+    assert hooked == ["", "1", "2", "3"]

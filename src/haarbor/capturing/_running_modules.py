@@ -32,6 +32,8 @@ class RunningModules:
         """Hooks that keep the account, to be closed after the forward pass."""
         hooks = ExitStack()
         for name, module in self._model.named_modules():
+            if _is_layer_of_torch(module):
+                continue
             hooks.callback(module.register_forward_pre_hook(self._begin(name)).remove)
             hooks.callback(module.register_forward_hook(self._end, always_call=True).remove)
         return hooks
@@ -59,3 +61,16 @@ class RunningModules:
 
     def _end(self, _module: torch.nn.Module, _args: Any, _output: Any) -> None:
         self._running.pop()
+
+
+def _is_layer_of_torch(module: torch.nn.Module) -> bool:
+    """Whether a module is a linear map, a normalisation or the like, in which no attention is computed.
+
+    Most modules of a model are; without hooks on them a small network is recorded much faster.
+    """
+    kind = type(module)
+    return (
+        kind.__module__.startswith("torch.nn.modules.")
+        and not module._modules
+        and not issubclass(kind, torch.nn.MultiheadAttention | torch.nn.Softmax)
+    )
