@@ -25,6 +25,7 @@ RANK = {
     "printable": -1,
     "memory": 0,
     "options": 0,
+    "compilation_notice": -1,
     "compiled": 0,
     "array_types": 0,
     "stored_result": 0,

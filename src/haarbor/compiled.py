@@ -11,9 +11,15 @@ from contextlib import suppress
 from typing import Any
 
 from numba import njit
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from haarbor.compilation_notice import notify_compilation
+
 __all__ = ["compiled"]
+
+_functions: set[Callable[..., Any]] = set()
+"""Every function that is compiled for this package."""
 
 
 class _KeyedFiles(IndexDataCacheFile):
@@ -61,7 +67,9 @@ class _Kept(FunctionCache):
             self.disable()
 
 
-def compiled(*, fastmath: bool | set[str] = False) -> Callable[[Callable[..., Any]], Any]:
+def compiled(
+    *, fastmath: bool | set[str] = False, inner: bool = False
+) -> Callable[[Callable[..., Any]], Any]:
     """Decorator that compiles a kernel, which runs without the interpreter lock, and keeps the code on disk.
 
     Where neither the package's folder, the home folder nor ``NUMBA_CACHE_DIR`` can be written, the
@@ -71,14 +79,34 @@ def compiled(*, fastmath: bool | set[str] = False) -> Callable[[Callable[..., An
     ----------
     fastmath : bool or set of str, default False
         Freedoms given to the compiler, as numba names them.
+    inner : bool, default False
+        Whether only other kernels call it. It is then compiled and kept as a part of them, without the code
+        by which Python would call it, which takes as long to compile as a short kernel.
     """
 
     def decorated(function: Callable[..., Any]) -> Any:
-        kernel: Any = njit(nogil=True, fastmath=fastmath)(function)
-        if hasattr(kernel, "enable_caching"):  # not with NUMBA_DISABLE_JIT=1
+        _functions.add(function)
+        kernel: Any = njit(
+            nogil=True, fastmath=fastmath, no_cfunc_wrapper=True, no_cpython_wrapper=inner
+        )(function)  # fmt: skip
+        if hasattr(kernel, "enable_caching") and not inner:  # not with NUMBA_DISABLE_JIT=1
             # numba raises one of these if it finds no folder that it can write to.
             with suppress(RuntimeError, OSError):
                 kernel._cache = _Kept(function)
         return kernel
 
     return decorated
+
+
+class _Compilations(event.Listener):  # type: ignore[misc]
+    """Passes on that a kernel of ours is compiled, which numba tells for every function."""
+
+    def on_start(self, event: Any) -> None:
+        if event.data["dispatcher"].py_func in _functions:
+            notify_compilation()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Compilations())

@@ -4,6 +4,7 @@ import io
 import sys
 
 from haarbor.cli._progress import shown_progress, shown_steps
+from haarbor.compilation_notice import notify_compilation
 from haarbor.printable import printable
 from tests.cli.builders import HOSTILE_NAME
 
@@ -21,3 +22,12 @@ def test_a_progress_bar_shows_a_name_as_it_is(monkeypatch):
         f"one {printable(HOSTILE_NAME)}\\ud800",
         f"two {printable(HOSTILE_NAME)}",
     ]
+
+
+def test_a_person_who_waits_for_kernels_to_be_compiled_is_told_once(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    with shown_steps():
+        notify_compilation()
+        notify_compilation()
+    assert shown.getvalue().count("Compiling, the first time only") == 1

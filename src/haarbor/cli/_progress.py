@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from haarbor.cli._terminal import terminal
+from haarbor.compilation_notice import compilation_notice
 from haarbor.on_progress import OnProgress
 from haarbor.printable import printable
 
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["shown_progress", "shown_steps"]
 
+_COMPILING = "Compiling, the first time only: some seconds."
+
 
 @contextmanager
 def shown_progress(title: str, total: int | None) -> Iterator[OnProgress]:
     """Show one bar with elapsed and remaining time while the block runs; gives the function that moves it."""
-    with _bars() as bars:
+    with _bars() as bars, compilation_notice(lambda: bars.console.print(_COMPILING)):
         task = bars.add_task(printable(title), total=total)
 
         def advance(_step: str, done: int, in_all: int | None) -> None:
@@ -31,7 +34,7 @@ def shown_progress(title: str, total: int | None) -> Iterator[OnProgress]:
 @contextmanager
 def shown_steps() -> Iterator[OnProgress]:
     """Show one bar per step, from when the step is first reported; gives the function that reports it."""
-    with _bars() as bars:
+    with _bars() as bars, compilation_notice(lambda: bars.console.print(_COMPILING)):
         tasks: dict[str, TaskID] = {}
 
         def advance(step: str, done: int, total: int | None) -> None:

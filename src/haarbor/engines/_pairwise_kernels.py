@@ -22,7 +22,7 @@ _FAST = {"reassoc", "nsz", "nnan", "ninf", "contract"}
 _GRAIN = 16
 
 
-@compiled()
+@compiled(inner=True)
 def _extents(rows, begin, end, starts, stops):
     """First and one past the last non-zero column of each row, relative to `begin`, in grains.
 
@@ -42,7 +42,7 @@ def _extents(rows, begin, end, starts, stops):
         stops[row] = (stop + _GRAIN - 1) // _GRAIN
 
 
-@compiled()
+@compiled(inner=True)
 def _group_extents(starts, stops, group_starts, group_stops):
     """Widest extents in each group of four rows; a group of zero rows has stop 0."""
     n_rows = starts.size
@@ -56,7 +56,7 @@ def _group_extents(starts, stops, group_starts, group_stops):
         group_stops[group] = stop
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST, inner=True)
 def _running_sums(rows, begin, end, sums):
     """sums[i, g] = sum of |rows[i, begin:begin + g grains]|."""
     for row in range(rows.shape[0]):
@@ -73,7 +73,7 @@ def _running_sums(rows, begin, end, sums):
             sums[row, grain + 1] = total
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST, inner=True)
 def _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, tile):
     zero = a0.dtype.type(0)
     s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
@@ -103,7 +103,7 @@ def _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, tile):
     tile[3, 0], tile[3, 1], tile[3, 2], tile[3, 3] = s30, s31, s32, s33
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST, inner=True)
 def _tile_products(a0, a1, a2, a3, b0, b1, b2, b3, tile):
     zero = a0.dtype.type(0)
     s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
@@ -133,7 +133,7 @@ def _tile_products(a0, a1, a2, a3, b0, b1, b2, b3, tile):
     tile[3, 0], tile[3, 1], tile[3, 2], tile[3, 3] = s30, s31, s32, s33
 
 
-@compiled()
+@compiled(inner=True)
 def _ragged(starts, stops):
     """Whether the sums outside the common range are needed: some rows reach further than others."""
     for row in range(starts.size):
@@ -161,9 +161,11 @@ def add_l1(rows, section_ends, out, stop):
     for end in section_ends:
         widest = max(widest, end - begin)
         begin = end
-    sums = np.empty((n_rows, widest // _GRAIN + 2), np.float64)
-    begin = 0
+    sums = np.zeros((n_rows, widest // _GRAIN + 2), np.float64)
     for section in range(section_ends.size):
+        begin = np.int64(0)
+        if section > 0:
+            begin = section_ends[section - 1]
         end = section_ends[section]
         _extents(rows, begin, end, starts, stops)
         _group_extents(starts, stops, group_starts, group_stops)
@@ -188,7 +190,9 @@ def add_l1(rows, section_ends, out, stop):
                         rows[min(j + 2, last), b:e], rows[min(j + 3, last), b:e], tile,
                     )  # fmt: skip
                 else:
-                    tile[:] = 0.0
+                    for a in range(4):
+                        for c in range(4):
+                            tile[a, c] = 0.0
                 for a in range(min(4, n_rows - i)):
                     for c in range(min(4, n_rows - j)):
                         value = tile[a, c]
@@ -198,7 +202,6 @@ def add_l1(rows, section_ends, out, stop):
                             value += mine[lo] + (mine[n_grains] - mine[hi])
                             value += yours[lo] + (yours[n_grains] - yours[hi])
                         out[section, i + a, j + c] += value
-        begin = end
 
 
 @compiled()
@@ -211,8 +214,8 @@ def add_products(left, right, symmetric, out):
     left_stops = np.empty(n_left, np.int64)
     right_starts = np.empty(n_right, np.int64)
     right_stops = np.empty(n_right, np.int64)
-    _extents(left, 0, n_columns, left_starts, left_stops)
-    _extents(right, 0, n_columns, right_starts, right_stops)
+    _extents(left, np.int64(0), n_columns, left_starts, left_stops)
+    _extents(right, np.int64(0), n_columns, right_starts, right_stops)
     p_starts = np.empty((n_left + 3) // 4, np.int64)
     p_stops = np.empty((n_left + 3) // 4, np.int64)
     q_starts = np.empty((n_right + 3) // 4, np.int64)

@@ -74,7 +74,7 @@ def level_differences(
             total[row, place - begins[n_levels - 1]] = terms[place]
 
 
-@compiled()
+@compiled(inner=True)
 def _find_open(count, members, begins, places, ends):
     """Positions in `members` of folders with a valid entry; level l is at places[ends[l]:ends[l + 1]]."""
     n_open = 0
@@ -87,7 +87,7 @@ def _find_open(count, members, begins, places, ends):
         ends[level + 1] = n_open
 
 
-@compiled()
+@compiled(inner=True)
 def _softmax(values, count, members, places, weights):
     """Softmax of `values` over the valid entries of one level: the probability of one entry per folder."""
     largest = -np.inf
@@ -102,7 +102,7 @@ def _softmax(values, count, members, places, weights):
         weights[place] /= total
 
 
-@compiled()
+@compiled(inner=True)
 def _add_down(terms, above, begins):
     for place in range(begins[1], begins[-1]):
         terms[place] += terms[above[place]]

@@ -14,7 +14,7 @@ from haarbor.transport._block_shape import OUTER_PER_BLOCK
 __all__ = ["fill_means", "fill_means_transposed", "last_axis_first", "presence", "sum_runs"]
 
 
-@compiled()
+@compiled(inner=True)
 def _emit(work, n_features, children, child_begins, group_scale, group_column, second, target):
     """Write the row of one item: groups from column `second`, and features from column 0 if `second` > 0.
 
@@ -25,8 +25,10 @@ def _emit(work, n_features, children, child_begins, group_scale, group_column, s
         for f in range(n_features):
             for g in range(OUTER_PER_BLOCK):
                 target[f * OUTER_PER_BLOCK + g] = work[f, g]
-        target[n_features * OUTER_PER_BLOCK : second] = 0
-    target[second + group_scale.size * OUTER_PER_BLOCK :] = 0
+        for place in range(n_features * OUTER_PER_BLOCK, second):
+            target[place] = 0
+    for place in range(second + group_scale.size * OUTER_PER_BLOCK, target.size):
+        target[place] = 0
     for group in range(group_scale.size):
         total = work[n_features + group]
         for g in range(OUTER_PER_BLOCK):
@@ -42,11 +44,16 @@ def _emit(work, n_features, children, child_begins, group_scale, group_column, s
             here[g] = total[g] * scale
 
 
-@compiled()
-def _interleave(a0, a1, a2, a3, a4, a5, a6, a7, scale, work):
-    """work[f, g] = a_g[f] * scale[g]; eight named rows, because an indexed one is three times slower."""
-    s0, s1, s2, s3, s4, s5, s6, s7 = scale
-    for f in range(a0.size):
+@compiled(inner=True)
+def _interleave(rows, left, n_values, scale, work):
+    """work[f, g] = rows[g, left + f] * scale[g]; eight named rows, as indexed ones are three times slower."""
+    right = left + n_values
+    a0, a1, a2, a3 = rows[0, left:right], rows[1, left:right], rows[2, left:right], rows[3, left:right]
+    a4, a5, a6, a7 = rows[4, left:right], rows[5, left:right], rows[6, left:right], rows[7, left:right]
+    s0, s1, s2, s3, s4, s5, s6, s7 = (
+        scale[0], scale[1], scale[2], scale[3], scale[4], scale[5], scale[6], scale[7],
+    )  # fmt: skip
+    for f in range(n_values):
         here = work[f]
         here[0] = a0[f] * s0
         here[1] = a1[f] * s1
@@ -58,35 +65,21 @@ def _interleave(a0, a1, a2, a3, a4, a5, a6, a7, scale, work):
         here[7] = a7[f] * s7
 
 
-@compiled()
-def _row_sum(flat, offsets, begin, end, lead, buffer):
-    """Sum of the rows that begin `lead` after offsets `begin` to `end`; a single row is not copied."""
-    n_values = buffer.size
-    if begin == end:
-        return buffer
-    place = offsets[begin] + lead
-    first = flat[place : place + n_values]
-    if end == begin + 1:
-        return first
-    buffer[:] = first
-    for part in range(begin + 1, end):
-        place = offsets[part] + lead
-        source = flat[place : place + n_values]
-        for f in range(n_values):
-            buffer[f] += source[f]
-    return buffer
-
-
-@compiled()
-def _block_runs(offset_begins, outer_scale, first, last, dtype):
-    """Begins and ends of the offsets of a block's outer folders, and their scales; empty ones last."""
-    begins = np.zeros(OUTER_PER_BLOCK, np.int64)
-    ends = np.zeros(OUTER_PER_BLOCK, np.int64)
-    scale = np.zeros(OUTER_PER_BLOCK, dtype)
+@compiled(inner=True)
+def _sum_rows(flat, offsets, offset_begins, first, last, lead, width, rows):
+    """rows[g] = sum of the rows that begin `lead` after the offsets of the g-th outer folder of the block."""
     for g in range(last - first):
-        begins[g], ends[g] = offset_begins[first + g], offset_begins[first + g + 1]
-        scale[g] = outer_scale[first + g]
-    return begins, ends, (scale[0], scale[1], scale[2], scale[3], scale[4], scale[5], scale[6], scale[7])
+        begin, end = offset_begins[first + g], offset_begins[first + g + 1]
+        target = rows[g]
+        for part in range(begin, end):
+            place = offsets[part] + lead
+            source = flat[place : place + width]
+            if part == begin:
+                for f in range(width):
+                    target[f] = source[f]
+            else:
+                for f in range(width):
+                    target[f] += source[f]
 
 
 @compiled()
@@ -95,27 +88,21 @@ def fill_means(
     children, child_begins, group_scale, group_column, second, out,
 ):  # fmt: skip
     """Weighted means over outer folders `first` to `last`; the features of an item are contiguous."""
-    begins, ends, scale = _block_runs(offset_begins, outer_scale, first, last, flat.dtype)
     # Items that follow one another in memory are summed several at a time: longer runs, fewer jumps.
     span = 4 if item_stride == n_features else 1
-    rows = np.zeros((OUTER_PER_BLOCK, span * n_features), flat.dtype)
-    work = np.empty((n_features + group_scale.size, OUTER_PER_BLOCK), flat.dtype)
+    # One more row holds the scales: arrays of one shape and type are compiled once.
+    rows = np.zeros((OUTER_PER_BLOCK + 1, max(span * n_features, OUTER_PER_BLOCK)), flat.dtype)
+    scale = rows[OUTER_PER_BLOCK]
+    for g in range(last - first):
+        scale[g] = outer_scale[first + g]
+    work = np.zeros((n_features + group_scale.size, OUTER_PER_BLOCK), flat.dtype)
     n_items = out.shape[0]
     for item in range(0, n_items, span):
-        lead = item * item_stride
         width = min(span, n_items - item) * n_features
-        a0 = _row_sum(flat, offsets, begins[0], ends[0], lead, rows[0, :width])
-        a1 = _row_sum(flat, offsets, begins[1], ends[1], lead, rows[1, :width])
-        a2 = _row_sum(flat, offsets, begins[2], ends[2], lead, rows[2, :width])
-        a3 = _row_sum(flat, offsets, begins[3], ends[3], lead, rows[3, :width])
-        a4 = _row_sum(flat, offsets, begins[4], ends[4], lead, rows[4, :width])
-        a5 = _row_sum(flat, offsets, begins[5], ends[5], lead, rows[5, :width])
-        a6 = _row_sum(flat, offsets, begins[6], ends[6], lead, rows[6, :width])
-        a7 = _row_sum(flat, offsets, begins[7], ends[7], lead, rows[7, :width])
-        for b in range(0, width, n_features):
-            e = b + n_features
-            _interleave(a0[b:e], a1[b:e], a2[b:e], a3[b:e], a4[b:e], a5[b:e], a6[b:e], a7[b:e], scale, work)
-            here = out[item + b // n_features]
+        _sum_rows(flat, offsets, offset_begins, first, last, item * item_stride, width, rows)
+        for left in range(0, width, n_features):
+            _interleave(rows, left, n_features, scale, work)
+            here = out[item + left // n_features]
             _emit(work, n_features, children, child_begins, group_scale, group_column, second, here)
 
 
@@ -125,32 +112,25 @@ def fill_means_transposed(
     children, child_begins, group_scale, group_column, second, out,
 ):  # fmt: skip
     """Like `fill_means` for tensors in which the items of a feature are contiguous; in stripes of items."""
-    begins, ends, scale = _block_runs(offset_begins, outer_scale, first, last, flat.dtype)
     n_items = out.shape[0]
     stripe = 128
-    rows = np.zeros((OUTER_PER_BLOCK, stripe), flat.dtype)
-    work = np.empty((n_features + group_scale.size, OUTER_PER_BLOCK), flat.dtype)
-    striped = np.empty((n_features, stripe, OUTER_PER_BLOCK), flat.dtype)
+    rows = np.zeros((OUTER_PER_BLOCK + 1, stripe), flat.dtype)
+    scale = rows[OUTER_PER_BLOCK]
+    for g in range(last - first):
+        scale[g] = outer_scale[first + g]
+    work = np.zeros((n_features + group_scale.size, OUTER_PER_BLOCK), flat.dtype)
+    striped = np.zeros((n_features * stripe, OUTER_PER_BLOCK), flat.dtype)
     for left in range(0, n_items, stripe):
         width = min(stripe, n_items - left)
         for f in range(n_features):
             lead = f * feature_stride + left
-            _interleave(
-                _row_sum(flat, offsets, begins[0], ends[0], lead, rows[0, :width]),
-                _row_sum(flat, offsets, begins[1], ends[1], lead, rows[1, :width]),
-                _row_sum(flat, offsets, begins[2], ends[2], lead, rows[2, :width]),
-                _row_sum(flat, offsets, begins[3], ends[3], lead, rows[3, :width]),
-                _row_sum(flat, offsets, begins[4], ends[4], lead, rows[4, :width]),
-                _row_sum(flat, offsets, begins[5], ends[5], lead, rows[5, :width]),
-                _row_sum(flat, offsets, begins[6], ends[6], lead, rows[6, :width]),
-                _row_sum(flat, offsets, begins[7], ends[7], lead, rows[7, :width]),
-                scale,
-                striped[f],
-            )
+            _sum_rows(flat, offsets, offset_begins, first, last, lead, width, rows)
+            _interleave(rows, np.int64(0), width, scale, striped[f * stripe : (f + 1) * stripe])
         for i in range(width):
             for f in range(n_features):
+                source = striped[f * stripe + i]
                 for g in range(OUTER_PER_BLOCK):
-                    work[f, g] = striped[f, i, g]
+                    work[f, g] = source[g]
             _emit(work, n_features, children, child_begins, group_scale, group_column, second, out[left + i])
 
 
@@ -164,9 +144,9 @@ def sum_runs(flat, offsets, offset_begins, first, last, out):
         for left in range(0, n_values, 2048):
             width = min(2048, n_values - left)
             piece = total[left : left + width]
-            place = offsets[offset_begins[g]] + left
-            piece[:] = flat[place : place + width]
-            for part in range(offset_begins[g] + 1, offset_begins[g + 1]):
+            for i in range(width):
+                piece[i] = 0
+            for part in range(offset_begins[g], offset_begins[g + 1]):
                 place = offsets[part] + left
                 source = flat[place : place + width]
                 for i in range(width):

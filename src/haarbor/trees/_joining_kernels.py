@@ -32,6 +32,15 @@ def folder_distances(coordinates, folder, n_folders):
     return means
 
 
+@compiled(inner=True)
+def _first_smallest(values):
+    smallest = 0
+    for place in range(1, values.size):
+        if values[place] < values[smallest]:
+            smallest = place
+    return smallest
+
+
 @compiled()
 def greedy_joins(distances, threshold, penalty):
     """Cluster of each folder after one round of joins.
@@ -42,18 +51,20 @@ def greedy_joins(distances, threshold, penalty):
     than `penalty` a folder must be to join it.
     """
     m = distances.shape[0]
-    cluster = np.arange(m)
-    size = np.ones(m, np.int64)
-    retired = np.zeros(m, np.bool_)
-    nearest = np.empty(m, np.int64)
+    cluster = np.zeros(m, np.int64)
+    size = np.zeros(m, np.int64)
+    retired = np.zeros(m, np.int64)
+    nearest = np.zeros(m, np.int64)
     for row in range(m):
-        nearest[row] = np.argmin(distances[row])
+        cluster[row] = row
+        size[row] = 1
+        nearest[row] = _first_smallest(distances[row])
     joined = False
     while True:
         proposer = -1
         best = np.inf
         for row in range(m):
-            if not retired[row]:
+            if retired[row] == 0:
                 d = distances[row, nearest[row]]
                 # The first row wins a tie, an infinite one included.
                 if proposer < 0 or d < best:
@@ -68,9 +79,9 @@ def greedy_joins(distances, threshold, penalty):
             cluster[proposer] = yours
             size[yours] += 1
             size[mine] = 0
-            retired[proposer] = True
-            retired[target] = True
+            retired[proposer] = 1
+            retired[target] = 1
             joined = True
         else:
             distances[proposer, target] = np.inf
-            nearest[proposer] = np.argmin(distances[proposer])
+            nearest[proposer] = _first_smallest(distances[proposer])

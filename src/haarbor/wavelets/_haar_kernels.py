@@ -13,7 +13,7 @@ from haarbor.compiled import compiled
 __all__ = ["add_powers", "analyse", "synthesise"]
 
 
-@compiled()
+@compiled(inner=True)
 def _analyse_stripe(source, left, right, sizes, sums, target):
     n, width = source.shape
     for item in range(n):
@@ -34,7 +34,7 @@ def _analyse_stripe(source, left, right, sizes, sums, target):
         target[0, column] = sums[root, column] / np.sqrt(n)
 
 
-@compiled()
+@compiled(inner=True)
 def _synthesise_stripe(source, left, right, sizes, means, target):
     n, width = source.shape
     root = n + 1 if n > 1 else 0
