@@ -35,6 +35,6 @@ def test_a_kernel_that_is_compiled_is_told_of_and_one_that_is_not_ours_is_not():
         njit(double)(np.ones(2))
         assert told == []
         kernel = compiled(inner=True)(double)
-        # Kernels that are called by others have no entrance from Python; compiling them is told of all the same.
+        # Such a kernel has no entrance from Python, so it is compiled by hand.
         kernel.compile("(float64[::1],)")
     assert told == ["compiling"]

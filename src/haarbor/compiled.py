@@ -86,9 +86,9 @@ def compiled(
 
     def decorated(function: Callable[..., Any]) -> Any:
         _functions.add(function)
-        kernel: Any = njit(
-            nogil=True, fastmath=fastmath, no_cfunc_wrapper=True, no_cpython_wrapper=inner
-        )(function)  # fmt: skip
+        # numba takes the last two, but its declared types do not know them.
+        options: Any = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
+        kernel: Any = njit(fastmath=fastmath, **options)(function)
         if hasattr(kernel, "enable_caching") and not inner:  # not with NUMBA_DISABLE_JIT=1
             # numba raises one of these if it finds no folder that it can write to.
             with suppress(RuntimeError, OSError):
@@ -98,7 +98,7 @@ def compiled(
     return decorated
 
 
-class _Compilations(event.Listener):  # type: ignore[misc]
+class _Compilations(event.Listener):
     """Passes on that a kernel of ours is compiled, which numba tells for every function."""
 
     def on_start(self, event: Any) -> None:

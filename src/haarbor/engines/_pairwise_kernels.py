@@ -157,16 +157,12 @@ def add_l1(rows, section_ends, out, stop):
     group_stops = np.empty(n_groups, np.int64)
     tile = np.zeros((4, 4), np.float64)
     widest = 0
-    begin = 0
-    for end in section_ends:
-        widest = max(widest, end - begin)
-        begin = end
+    for section in range(section_ends.size):
+        before = section_ends[section - 1] if section > 0 else 0
+        widest = max(widest, section_ends[section] - before)
     sums = np.zeros((n_rows, widest // _GRAIN + 2), np.float64)
     for section in range(section_ends.size):
-        begin = np.int64(0)
-        if section > 0:
-            begin = section_ends[section - 1]
-        end = section_ends[section]
+        begin, end = np.int64(section_ends[section - 1] if section > 0 else 0), section_ends[section]
         _extents(rows, begin, end, starts, stops)
         _group_extents(starts, stops, group_starts, group_stops)
         ragged = _ragged(starts, stops)
