@@ -19,7 +19,7 @@ demo: $(READY)
 	$(BIN)/haarbor demo
 
 test: check
-	$(BIN)/python -m pytest -n auto -m "$(MARKS)" tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "$(MARKS)" tests
 
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff format --check .

@@ -2,6 +2,10 @@
 
 import os
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # There is one process per core: more threads in each would only wait for one another.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -15,3 +19,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 @pytest.fixture
 def rng():
     return np.random.default_rng(20250615)
+
+
+def pytest_collection_modifyitems(items):
+    """Tests that share what is slow to make, a browser or a large network, run in one process."""
+    for item in items:
+        folder = item.path.parent.name
+        if folder in ("browser", "real"):
+            item.add_marker(pytest.mark.xdist_group(folder))

@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 import types
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,14 +71,27 @@ HEAVY = (
 )
 
 
+# One test per room and rule: it names every file that breaks the rule.
+by_room = pytest.mark.parametrize("room", sorted({path.relative_to(PACKAGE).parts[0] for path in MODULES}))
+
+
+def modules_of(room):
+    return [path for path in MODULES if path.relative_to(PACKAGE).parts[0] == room]
+
+
 def layer_of(path):
     """First folder below the package, or the module itself."""
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path):
     """Every module a file imports, wherever in the file, as (name, line)."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -105,26 +119,28 @@ def test_every_layer_has_a_rank():
     assert layers <= set(RANK), f"give {sorted(layers - set(RANK))} a rank"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_downwards(path):
-    mine = layer_of(path)
-    upward = {
-        f"{layer} (line {line})"
+@by_room
+def test_imports_point_downwards(room):
+    upward = [
+        f"{path.name} imports {layer} (line {line})"
+        for path in modules_of(room)
         for layer, line in layers_imported(path)
-        if layer != mine and RANK[layer] >= RANK[mine]
-    }
-    assert not upward, f"{path.name} imports from its own rank or above: {sorted(upward)}"
+        if layer != layer_of(path) and RANK[layer] >= RANK[layer_of(path)]
+    ]
+    assert not upward, f"imports from their own rank or above: {upward}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_rooms_are_entered_by_their_front_doors(path):
-    mine = layer_of(path)
-    inner = {
-        f"{name} (line {line})"
+@by_room
+def test_rooms_are_entered_by_their_front_doors(room):
+    inner = [
+        f"{path.name} imports {name} (line {line})"
+        for path in modules_of(room)
         for name, line in imports(path)
-        if name.startswith("haarbor.") and "._" in name.replace(".__", ".") and name.split(".")[1] != mine
-    }
-    assert not inner, f"{path.name} imports from the inside of another room: {sorted(inner)}"
+        if name.startswith("haarbor.")
+        and "._" in name.replace(".__", ".")
+        and name.split(".")[1] != layer_of(path)
+    ]
+    assert not inner, f"imports from the inside of another room: {inner}"
 
 
 @pytest.mark.parametrize("folder", SUBPACKAGES, ids=lambda folder: folder.name)
@@ -148,31 +164,38 @@ def test_the_reader_of_imports_sees_what_is_hidden(tmp_path):
         "def f():\n    if True:\n        from haarbor.cli import main\n    import haarbor.plots as p\n"
     )
     assert sorted(layers_imported(hidden)) == [("cli", 3), ("plots", 4)]
+    hidden = tmp_path / "names.py"
     hidden.write_text("from haarbor import datasets, organize\nimport haarbor\n")
     assert [layer for layer, _ in layers_imported(hidden)] == ["datasets", "__init__", "__init__"]
+    hidden = tmp_path / "relative.py"
     hidden.write_text("from . import trees\n")
     with pytest.raises(AssertionError, match="relative import"):
         list(layers_imported(hidden))
 
 
-@pytest.mark.parametrize(
-    "path", [*MODULES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_files_are_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
+@pytest.mark.parametrize("folder", ["src", "tests"])
+def test_files_are_short(folder):
+    lengths = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+    assert {name: length for name, length in lengths.items() if length > 450} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_nothing_reads_or_writes_pickles(path):
-    roots = {name.split(".")[0] for name, _ in imports(path)}
-    assert not roots & {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+@by_room
+def test_nothing_reads_or_writes_pickles(room):
+    for path in modules_of(room):
+        roots = {name.split(".")[0] for name, _ in imports(path)}
+        pickles = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+        assert not roots & pickles, path
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_only_the_test_kit_imports_hypothesis(path):
-    roots = {name.split(".")[0] for name, _ in imports(path)}
-    assert "hypothesis" not in roots or layer_of(path) == "testing"
-    assert "pytest" not in roots
+@by_room
+def test_only_the_test_kit_imports_hypothesis(room):
+    for path in modules_of(room):
+        roots = {name.split(".")[0] for name, _ in imports(path)}
+        assert "hypothesis" not in roots or layer_of(path) == "testing", path
+        assert "pytest" not in roots, path
 
 
 def exported(path):
@@ -231,19 +254,20 @@ def top_level_names(tree):
             yield node.target.id
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_modules_list_names_they_define(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    lists = [
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
-    ]
-    if path.name == "__main__.py":
-        return
-    assert len(lists) == 1, "one __all__ per module"
-    assert lists[0] == sorted(lists[0], key=place_in_all)
-    assert set(lists[0]) <= set(top_level_names(tree))
+@by_room
+def test_modules_list_names_they_define(room):
+    for path in modules_of(room):
+        if path.name == "__main__.py":
+            continue
+        tree = parsed(path)
+        lists = [
+            ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+        ]
+        assert len(lists) == 1, f"{path}: one __all__ per module"
+        assert lists[0] == sorted(lists[0], key=place_in_all), path
+        assert set(lists[0]) <= set(top_level_names(tree)), path
 
 
 def test_importing_haarbor_loads_nothing_heavy():

@@ -37,10 +37,10 @@ NETWORKS = [
 ]
 
 
-def relative_entropies(model, heads, moments, rows):
-    """Change without each head, one head and one sample at a time."""
-    found = np.zeros((len(rows), heads.n_heads))
-    for head in range(heads.n_heads):
+def relative_entropies(model, heads, moments, rows, which):
+    """Change without each of some heads, one head and one sample at a time."""
+    found = np.zeros((len(rows), len(which)))
+    for place, head in enumerate(which):
         fits = compensate(model, heads, [head], None, moments=moments)
         for number, row in enumerate(rows):
             with torch.no_grad():
@@ -51,7 +51,7 @@ def relative_entropies(model, heads, moments, rows):
             valid = row.valid
             if valid is not None and valid[0].shape == change.shape:
                 change = change[valid[0]]
-            found[number, head] = change.mean()
+            found[number, place] = change.mean()
     return found
 
 
@@ -65,14 +65,17 @@ def test_responses_are_the_relative_entropies_of_removing_each_head(name, monkey
     moments = layer_moments(model, heads, data)
     rows = [row for batch in data for row in batch.rows()]
     found = head_responses(model, heads, moments, data)
-    expected = relative_entropies(model, heads, moments, rows)
+    # Those with an encoder and a decoder are slow; every fifth head falls on each kind of layer in turn.
+    which = np.arange(0, heads.n_heads, 5 if name in ("t5", "bart") else 1)
+    expected = relative_entropies(model, heads, moments, rows, which)
     assert found.values.shape == (heads.n_heads,)
     scale = expected.max()
     assert scale > 1e-7
     # The samples come in an order of their own.
     order = np.argsort(found.by_sample[:, 0]), np.argsort(expected[:, 0])
-    np.testing.assert_allclose(found.by_sample[order[0]], expected[order[1]], rtol=2e-3, atol=2e-3 * scale)
-    np.testing.assert_allclose(found.values, expected.mean(0), rtol=2e-3, atol=2e-3 * scale)
+    by_sample = found.by_sample[:, which]
+    np.testing.assert_allclose(by_sample[order[0]], expected[order[1]], rtol=2e-3, atol=2e-3 * scale)
+    np.testing.assert_allclose(found.values[which], expected.mean(0), rtol=2e-3, atol=2e-3 * scale)
     if name not in _SEVERAL_TURNS:
         return
     # All rows from the start give the same; and so do heads in several turns.

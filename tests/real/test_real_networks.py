@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import haarbor as hb  # noqa: E402
-from haarbor.capturing import load_model, recorded_calls  # noqa: E402
+from haarbor.capturing import recorded_calls  # noqa: E402
 from haarbor.capturing.inputs import text_samples  # noqa: E402
 
 pytestmark = [
@@ -33,11 +33,6 @@ def haarbor(*words):
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def smollm2(network_folder):
-    return load_model(network_folder("smollm2"), gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf")
-
-
 def test_smollm2_is_captured_and_organised_from_the_command_line(network_folder, tmp_path):
     folder = network_folder("smollm2")
     out = tmp_path / "run.zarr"
@@ -54,10 +49,10 @@ def test_smollm2_is_captured_and_organised_from_the_command_line(network_folder,
 
 
 @pytest.mark.parametrize(("mode", "attention"), [("transparent", "sdpa"), ("faithful", "eager")])
-def test_perplexity_of_smollm2_is_unchanged_by_capture(smollm2, mode, attention):
+def test_perplexity_of_smollm2_is_unchanged_by_capture(smollm2, mode, attention, monkeypatch):
     sample = text_samples(TEXT, smollm2.tokenizer, n_tokens=96, takes=smollm2.takes, n_samples=1)[0]
     model = smollm2.model
-    model.config._attn_implementation_internal = attention
+    monkeypatch.setattr(model.config, "_attn_implementation_internal", attention)
     inputs = {**sample.inputs, "labels": sample.inputs["input_ids"]}
     with torch.no_grad():
         before = model(**inputs).loss
