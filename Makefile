@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO_READY := $(VENV)/.ready-demo
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Fast tests by default; with CI set, all of them.
@@ -13,9 +14,9 @@ javascript = $(if $(NPM),npm run --silent $(1),@echo "The report's scripts and s
 # Faults in some minutes; FAULTS=long tries everything and writes the table of docs/faults.md.
 FAULTS ?= short
 
-.PHONY: demo test check format bench faults clean
+.PHONY: demo test check format bench faults wheel clean
 
-demo: $(READY)
+demo: $(DEMO_READY)
 	$(BIN)/haarbor demo
 
 test: check
@@ -37,23 +38,33 @@ bench: $(READY)
 	$(BIN)/python benchmarks/organize.py
 	$(BIN)/python benchmarks/growth.py
 
+wheel: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+
 faults: $(READY)
 	$(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md)
 
-$(READY): pyproject.toml constraints.txt
+# The demo needs what a user needs, and nothing that the tests bring.
+$(DEMO_READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Haarbor needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Run make PYTHON=python3.11.")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -c constraints.txt -e '.[models,report]'
+	touch $@
+
+# timm asks for a torchvision that is built for the same torch, which a build for the CPU may not find: both come
+# beside the environment, for the tests of timm that know how to import them.
+$(READY): $(DEMO_READY)
 	$(PIP) -c constraints.txt -e '.[dev]'
-	# timm asks for torchvision, which would have to match torch to the build: timm comes alone, and
-	# torchvision beside the environment, for the tests of timm that know how to import it.
-	$(PIP) -c constraints.txt --no-deps timm
-	$(PIP) -c constraints.txt --no-deps --upgrade --target $(VENV)/torchvision torchvision
-	touch $(READY)
+	$(PIP) -c constraints.txt --no-deps --upgrade --target $(VENV)/timm timm torchvision
+	$(BIN)/python -m pip check
+	touch $@
 
 node_modules/.ready: package.json package-lock.json
 	npm ci --loglevel error > /dev/null
 	touch $@
 
 clean:
-	rm -rf $(VENV) node_modules demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist node_modules demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,8 +22,8 @@ Rng = np.random.Generator
 
 
 def timm_where_it_is() -> None:
-    """Import timm where the tests' own torchvision lies beside the environment; else nothing."""
-    beside = Path(sys.prefix) / "torchvision"
+    """Import timm where it lies beside the environment, as the tests have it; else nothing."""
+    beside = Path(sys.prefix) / "timm"
     if beside.is_dir():
         from tests.capturing.timm_capture import imported_timm
 

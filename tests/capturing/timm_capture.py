@@ -3,7 +3,7 @@
 timm imports torchvision, whose compiled operators need the CUDA build of torch; their
 registration is left out here, which nothing in timm's transformers uses.
 
-    python timm_capture.py TORCHVISION_FOLDER OUT_FOLDER
+    python timm_capture.py TIMM_FOLDER OUT_FOLDER
 """
 
 import json
@@ -33,8 +33,8 @@ def unfused(model):
     return model
 
 
-def imported_timm(torchvision_folder):
-    sys.path.append(torchvision_folder)
+def imported_timm(folder):
+    sys.path.append(folder)
     sys.modules["torchvision._meta_registrations"] = types.ModuleType("torchvision._meta_registrations")
     import timm
 

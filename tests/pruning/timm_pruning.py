@@ -1,6 +1,6 @@
 """Pruning of timm vision transformers, run as a program of its own by test_timm_pruning.py.
 
-python timm_pruning.py TORCHVISION_FOLDER OUT_FOLDER
+python timm_pruning.py TIMM_FOLDER OUT_FOLDER
 """
 
 import json

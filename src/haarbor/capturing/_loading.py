@@ -348,8 +348,8 @@ def _timm_model(name: str, dtype: torch.dtype | None, device: torch.device) -> L
         timm: Any = importlib.import_module("timm")
     except ImportError as error:
         raise CaptureError(
-            f"timm:{name} needs timm, which cannot be imported here ({first_line(error)}): "
-            "pip install timm torchvision."
+            f"timm:{name} needs timm, which cannot be imported here ({first_line(error)}). "
+            "Run pip install 'haarbor[timm]'."
         ) from error
     if not timm.is_model(name):
         raise CaptureError(f"timm has no model {name}. List them with timm.list_models().")
