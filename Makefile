@@ -14,12 +14,16 @@ javascript = $(if $(NPM),npm run --silent $(1),@echo "The report's scripts and s
 # Faults in some minutes; FAULTS=long tries everything and writes the table of docs/faults.md.
 FAULTS ?= short
 
-.PHONY: demo test check format bench faults wheel clean
+.PHONY: demo test suite check format bench faults wheel clean
 
 demo: $(DEMO_READY)
 	$(BIN)/haarbor demo
 
-test: check
+# The checks use one core, and so take their turn beside the tests.
+test: $(READY) $(NODE_READY)
+	$(MAKE) --no-print-directory -j2 check suite
+
+suite: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "$(MARKS)" tests
 
 check: $(READY) $(NODE_READY)
