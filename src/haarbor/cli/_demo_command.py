@@ -24,23 +24,29 @@ def demo(
     out: Annotated[
         str,
         typer.Option(
+            "--out",
+            "-o",
             metavar="PATH",
             help="Folder for runs, figures, tables and report; made if missing.",
             callback=named,
         ),
     ] = "demo-output",
-    batches: Annotated[int, typer.Option(min=1, max=40, help="Batches of text and of images.")] = 6,
-    tokens: Annotated[int, typer.Option(min=8, max=512, help="Tokens of text per batch.")] = 256,
+    batches: Annotated[
+        int, typer.Option(metavar="N", min=1, max=40, help="Batches of text and of images.")
+    ] = 6,
+    tokens: Annotated[int, typer.Option(metavar="N", min=8, max=512, help="Tokens of text per batch.")] = 256,
     report: Annotated[bool, typer.Option(help="Write the interactive report (needs plotly).")] = True,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print files and key figures as JSON instead of sentences.")
     ] = False,
 ) -> None:
-    """Capture, organise, score and draw the two trained networks inside the package.
+    """Do everything with the two networks inside the package.
 
     A Transformer-XL reads Wikipedia articles and a Vision Transformer looks at photographs; every
-    figure and table of the paper is made for them. Nothing is downloaded. A second call reuses what
-    the first has captured and organised.
+    figure and table of the paper is made for them, and the page. Nothing is downloaded. A second call
+    reuses what the first has captured and organised.
+
+    Example: haarbor demo -o demo-output
     """
     # Optional libraries are imported first: if one is missing, the long work below would be for nothing.
     from haarbor.cli._demo_runs import embedded_run

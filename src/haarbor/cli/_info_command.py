@@ -12,11 +12,14 @@ __all__ = ["info"]
 
 
 def info(
-    run: Annotated[str, typer.Argument(help="Folder or URL of a run.", callback=named)],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Folder or URL of a run.", callback=named)],
     verify: Annotated[bool, typer.Option(help="Read everything and check it against its checksums.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Tell what a run holds, how large it is, and whether it is whole."""
+    """Tell what a run holds, and whether it is whole.
+
+    Example: haarbor info run.zarr --verify
+    """
     from haarbor.cli._json_answer import echo_json
     from haarbor.store import open_run
 

@@ -19,7 +19,9 @@ __all__ = ["report"]
 def report(
     runs: Annotated[
         list[str],
-        typer.Argument(help="Folder or URL of a run, or of two to put side by side.", callback=named),
+        typer.Argument(
+            metavar="RUN", help="Folder or URL of a run, or of two to put side by side.", callback=named
+        ),
     ],
     out: Annotated[
         str,
@@ -35,14 +37,16 @@ def report(
     stream: StreamOption = None,
     batches: Annotated[
         int,
-        typer.Option(min=1, help="Batches whose matrices are in the page; more make it larger."),
+        typer.Option(metavar="N", min=1, help="Batches whose matrices are in the page; more make it larger."),
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Write one self-contained HTML page about a run, or about two side by side.
+    """Write one HTML page about a run, or two side by side.
 
     The page needs no network and no server: open it from disk, or send it to a colleague. A run that has
     not been organised is organised first.
+
+    Example: haarbor report run.zarr -o report.html
     """
     from haarbor.analysis import asked_part
     from haarbor.cli._json_answer import echo_json
@@ -53,7 +57,7 @@ def report(
     from haarbor.store import open_run
 
     if len(runs) > 2:
-        raise typer.BadParameter(f"a report is of one run or of two; found {len(runs)}.", param_hint="RUNS")
+        raise typer.BadParameter(f"a report is of one run or of two; found {len(runs)}.", param_hint="RUN")
     require_file_place("--out", Path(out), "the report")
     opened = [open_run(place) for place in runs]
     parts = [asked_part(run, content, stream) for run in opened]
