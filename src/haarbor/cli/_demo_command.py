@@ -48,16 +48,19 @@ def demo(
 
     Example: haarbor demo -o demo-output
     """
+    from haarbor.cli._output_place import require_folder_place
+    from haarbor.cli._said_line import say
+
+    folder = Path(out)
+    require_folder_place("--out", folder)
+    say("Capturing, organising and drawing two networks; a minute or more, less if some of it is there ...")
     # Optional libraries are imported first: if one is missing, the long work below would be for nothing.
     from haarbor.cli._demo_runs import embedded_run
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._libraries import require_library
-    from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_steps
     from haarbor.paper import paper_results, write_paper_figures
 
-    folder = Path(out)
-    require_folder_place("--out", folder)
     if report:
         require_library("plotly.offline", user="a report", extra="report")
     began = time.perf_counter()

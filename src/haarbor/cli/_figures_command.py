@@ -90,6 +90,7 @@ def figures(
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_progress
+    from haarbor.cli._said_line import say
     from haarbor.paper import write_paper_figures
 
     require_folder_place("--out", Path(out))
@@ -106,6 +107,7 @@ def figures(
             f"must be given once for each of the {n_networks} networks; found {len(name)}.",
             param_hint="--name",
         )
+    say("Measuring, which takes a while the first time, and drawing ...")
     results = _gathered(opened, choices, {"control_seeds": seeds, "control_batches": control_batches})
     if name:
         results = [found.named(one) for found, one in zip(results, name, strict=True)]

@@ -77,6 +77,7 @@ def invariance(
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_heads, require_writable
+    from haarbor.cli._said_line import say
     from haarbor.store import open_run
 
     kind = checked_choice("--settings", settings, ("ours", "paper"))
@@ -89,6 +90,8 @@ def invariance(
     require_writable(opened)
     if figures:
         require_library("matplotlib", user="a figure", extra="report")
+    sizes = opened.plan.stream(stream)
+    say(f"Organising {sizes.n_layers * sizes.n_heads} heads, each by itself ...")
     asked: Any = {"stream": stream, "settings": kind, "seed": seed}
     with shown_progress("organising and measuring heads", None) as advance:
         found, trees = run_invariance(opened, batch, on_progress=advance, **asked)

@@ -88,13 +88,16 @@ def summary_lines(run: Run, summary: dict[str, Any]) -> list[str]:
     """
     n_heads, n_batches = summary["n_heads"], summary["n_batches"]
     heads = f"{n_heads} head{'' if n_heads == 1 else 's'}"
-    lines = []
-    if len(run.plan.streams) > 1:
-        lines.append(f"{summary['model']}: {heads_text(run.plan)}.")
-    lines.append(
-        f"{summary['model']}: {heads} on {n_batches} batch{'' if n_batches == 1 else 'es'} "
-        f"({summary['content']}, stream {summary['stream']}; heads are written layer.head)."
-    )
+    batches = f"{n_batches} batch{'' if n_batches == 1 else 'es'}"
+    if len(run.plan.streams) == 1:
+        about = f"{summary['content']}, stream {summary['stream']}; heads are written layer.head"
+        lines = [f"{summary['model']}: {heads} on {batches} ({about})."]
+    else:
+        lines = [
+            f"{summary['model']}: {heads_text(run.plan)}.",
+            f"Stream {summary['stream']}: {heads} on {batches} ({summary['content']}; heads are written "
+            "layer.head).",
+        ]
     if n_heads > 1:
         lines += _ranking_lines(summary)
     if summary["mean_kendall_tau"] is not None and n_heads > 1:

@@ -259,12 +259,12 @@ class Recording:
             return None
         if self.generate is not None:
             say("The decoder reads the answer that the model writes.")
-            return None
+            return "the answer that the model writes"
         if self.has_target:
             say(f"The decoder reads {samples.settings[TARGET]}.")
             return None
         told = _SAME_TEXT if isinstance(loaded.takes, TokenInputs) else "random tokens"
-        say(f"The decoder reads {told}; --target DATA gives it another text, --generate N its own.")
+        say(f"The decoder reads {told}; --target DATA gives it another text.")
         return told
 
     def _options(self, loaded: LoadedModel, data: str, tokens: int) -> dict[str, Any]:

@@ -49,9 +49,12 @@ def report(
     Example: haarbor report run.zarr -o report.html
     """
     from haarbor.analysis import asked_part
+    from haarbor.cli._heads_text import other_streams_text
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._libraries import require_library
     from haarbor.cli._output_place import require_file_place
+    from haarbor.cli._said_line import say
+    from haarbor.cli._size_text import size_text
     from haarbor.printable import printable
     from haarbor.report import write_report
     from haarbor.store import open_run
@@ -63,24 +66,30 @@ def report(
     parts = [asked_part(run, content, stream) for run in opened]
     require_library("plotly.offline", user="a report", extra="report")
     _organize_where_needed(parts, batches)
+    say("Writing the page ...")
     n_bytes = write_report(parts, out, n_batches=batches)
     summary: dict[str, Any] = {
         "report": out,
         "bytes": n_bytes,
         "models": [run.model for run in opened],
-        "heads": [run.n_heads for run in opened],
+        "heads": [part.sizes.n_layers * part.sizes.n_heads for part in parts],
     }
     if as_json:
         echo_json(summary)
     else:
         models = " and ".join(map(str, summary["models"]))
-        typer.echo(printable(f"{out}: {models}, {n_bytes / 1e6:.1f} MB. Open it in a browser."))
+        typer.echo(printable(f"{out}: {models}, {size_text(n_bytes)}. Open it in a browser."))
+        for part in parts:
+            others = other_streams_text(part.run.plan, part.stream)
+            if others is not None:
+                typer.echo(printable(others))
 
 
 def _organize_where_needed(parts: list[RunPart], n_shown: int) -> None:
     from haarbor.analysis import organize_run, question_before
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable
+    from haarbor.cli._said_line import say
     from haarbor.report import is_organized
 
     for part in parts:
@@ -89,5 +98,6 @@ def _organize_where_needed(parts: list[RunPart], n_shown: int) -> None:
     for part in needed:
         require_writable(part.run)
     for part in needed:
+        say(f"Organising {part.run.model} first ...")
         with shown_progress(f"organising {part.run.model}", part.run.n_batches) as advance:
             organize_run(part, **question_before(part).to_result(), on_progress=advance)
