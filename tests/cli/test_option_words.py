@@ -25,6 +25,10 @@ from haarbor.cli._option_words import option_words
             "'query', 'key')).",
             "z. Give weights that you computed and saved as .npy to haarbor organize.",
         ),
+        (
+            "500 tokens were asked for; the model has positions for 64.",
+            "--tokens 500 was asked for; the model has positions for 64.",
+        ),
         ("Capture with mode='faithful'.", "Capture with --mode faithful."),
         ("a batch must be complete", "a batch must be complete"),
         ("the seed must be", "the seed must be"),

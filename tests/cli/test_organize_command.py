@@ -43,6 +43,21 @@ def test_tables_of_a_run_are_written_where_they_are_asked_for(command, copied_ru
     )
 
 
+def test_tokens_in_the_tables_are_those_of_the_text_without_padding(command, tmp_path):
+    X = datasets.synthetic_attention(n_tokens=5, n_layers=1, heads_per_layer=2)
+    mask = np.zeros((6, 6), dtype=bool)
+    mask[1:, 1:] = True
+    padded = np.zeros((6, 6, 2))
+    padded[1:, 1:] = X
+    import_arrays(padded, tmp_path / "run", mask=mask, labels=("pad", "a", "b", "c", "d", "e"))
+    done = command("organize", tmp_path / "run", "-o", tmp_path)
+    assert done.code == 0, done.err
+    for axis in ("query", "key"):
+        with (tmp_path / f"{axis}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        assert {int(row[axis]): row["label"] for row in rows} == dict(enumerate("abcde"))
+
+
 @pytest.fixture
 def array(tmp_path, monkeypatch):
     """The attention of a made-up network, as query x key x head, in a folder of its own."""

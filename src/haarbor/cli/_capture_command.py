@@ -17,7 +17,6 @@ from haarbor.cli._capture_options import (
     TokensOption,
 )
 from haarbor.cli._model_argument import ModelArgument
-from haarbor.cli._named import named
 
 __all__ = ["capture"]
 
@@ -30,14 +29,11 @@ def capture(
             metavar="DATA",
             help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' (text and "
             "images in the package), or 'random'.",
-            callback=named,
         ),
     ],
     out: Annotated[
         str,
-        typer.Option(
-            "--out", "-o", metavar="PATH", help="Folder or URL where the run is written.", callback=named
-        ),
+        typer.Option("--out", "-o", metavar="PATH", help="Folder or URL where the run is written."),
     ],
     tokens: TokensOption = None,
     batches: BatchesOption = 10,

@@ -40,7 +40,7 @@ def demo(
         bool, typer.Option("--json", help="Print files and key figures as JSON instead of sentences.")
     ] = False,
 ) -> None:
-    """Do everything with the two networks inside the package.
+    """Try all of it on the two trained networks inside the package.
 
     A Transformer-XL reads Wikipedia articles and a Vision Transformer looks at photographs; every
     figure and table of the paper is made for them, and the page. Nothing is downloaded. A second call

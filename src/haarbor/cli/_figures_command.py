@@ -9,6 +9,7 @@ import typer
 
 from haarbor.cli._named import named
 from haarbor.cli._part_options import ContentOption, StreamOption
+from haarbor.cli._told_apart import TOGETHER_ADVICE, are_told_apart, together_text
 from haarbor.errors import SettingError
 
 if TYPE_CHECKING:
@@ -213,6 +214,9 @@ def _facts(summary: dict[str, Any]) -> list[str]:
     def told(entries: list[dict[str, Any]]) -> str:
         return ", ".join(f"{entry['head']} ({entry['entropy']:.3g})" for entry in entries)
 
+    least, most = (summary[f"{end}_entropy"][0]["entropy"] for end in ("lowest", "highest"))
+    if not are_told_apart(least, most):
+        return [together_text(least, most), TOGETHER_ADVICE]
     facts = [
         f"Most coarse structure (highest Haar entropy): heads {told(summary['highest_entropy'])}; least: "
         f"{told(summary['lowest_entropy'])}."

@@ -128,8 +128,8 @@ def look(
         f"  page  {page}  ({size_text(n_bytes)}; open it in a browser)",
         f"  run   {place}  ({size_text(run.size_on_disk())}; the same command again uses it)",
         "",
-        f"Next: haarbor figures {place}{chosen} -o figures, or haarbor prune {model} --data "
-        f"{data or 'zoo'} to see which heads can go.",
+        f"Next: haarbor figures {place}{chosen} -o figures  (the figures of the paper)",
+        f"  or: haarbor prune {model} --data {data or 'zoo'}  (which heads can go)",
     ]
     tell_lines(told)
 

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from haarbor.cli._named import named
-
 __all__ = ["ZOO_MODELS", "ModelArgument"]
 
 ZOO_MODELS = ("zoo:transformer-xl", "zoo:vision-transformer")
@@ -18,6 +16,5 @@ ModelArgument = Annotated[
     typer.Argument(
         metavar="MODEL",
         help=f"Folder or hub name of a Hugging Face model, timm:NAME, {' or '.join(ZOO_MODELS)}.",
-        callback=named,
     ),
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from haarbor.cli._heads_text import heads_text, other_streams_text
+from haarbor.cli._told_apart import TOGETHER_ADVICE, are_told_apart, together_text
 from haarbor.head_labels import head_labels
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["organize_summary", "summary_lines"]
 
-# Entropies that differ by less than this share of their mean rank heads by chance.
-_TOLD_APART = 0.01
 _AGREES = 0.1
 
 
@@ -48,7 +47,7 @@ def organize_summary(run: Run, found: RunAnalysis) -> dict[str, Any]:
         "n_batches": len(found.batches),
         "batches_reused": found.n_reused,
         "results_remade": list(found.remade),
-        "heads_told_apart": bool(raw.max() - raw.min() >= _TOLD_APART * abs(raw.mean())),
+        "heads_told_apart": are_told_apart(float(raw.min()), float(raw.max())),
         "highest_entropy": [{"head": labels[i], "entropy": float(raw[i])} for i in order[:5]],
         "lowest_entropy": [{"head": labels[i], "entropy": float(raw[i])} for i in order[::-1][:5]],
         "closest_heads": [[labels[i], labels[j]] for i, j in closest],
@@ -116,13 +115,7 @@ def summary_lines(run: Run, summary: dict[str, Any]) -> list[str]:
 def _ranking_lines(summary: dict[str, Any]) -> list[str]:
     highest, lowest = summary["highest_entropy"], summary["lowest_entropy"]
     if not summary["heads_told_apart"]:
-        least, most = lowest[0]["entropy"], highest[0]["entropy"]
-        return [
-            f"The heads cannot be told apart: their Haar entropies all lie between {least:.4g} and "
-            f"{most:.4g}, so no head has more coarse structure than another, and a ranking would be chance.",
-            "That is so with random weights, and where all heads look at everything alike. Check that the "
-            "model is a trained one.",
-        ]
+        return [together_text(lowest[0]["entropy"], highest[0]["entropy"]), TOGETHER_ADVICE]
     lines = [
         "Most coarse structure (highest Haar entropy): "
         + ", ".join(f"{entry['head']} ({entry['entropy']:.1f})" for entry in highest)

@@ -131,7 +131,15 @@ def write_run_tables(run: Run, folder: Path, content: str, stream: str) -> list[
     written = []
     for batch in part.batches:
         entropy = part.load_result("head-entropy", batch=batch)
-        columns = {"head": {"label": labels, "haar_entropy": [float(value) for value in entropy.raw]}}
+        columns: dict[str, dict[str, Any]] = {
+            "head": {"label": labels, "haar_entropy": [float(value) for value in entropy.raw]}
+        }
+        if run.plan.labels != "none":
+            texts, open_entries = part.labels(batch), part.mask(batch)
+            for axis, other in (("query", 1), ("key", 0)):
+                # Padding is in no tree.
+                kept = np.flatnonzero(open_entries.any(axis=other))
+                columns[axis] = {"label": [getattr(texts, axis)[item] for item in kept]}
         place = folder if len(part.batches) == 1 else folder / f"batch{batch}"
         written += write_organization(place, part.load_result("organization", batch=batch), columns)
     return written

@@ -10,7 +10,6 @@ import typer
 
 from haarbor.cli._capture_options import DeviceOption, GgufOption, LinesOption
 from haarbor.cli._model_argument import ModelArgument
-from haarbor.cli._named import named
 from haarbor.printable import printable
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ def prune(
             metavar="DATA",
             help="Text file, .npy of token ids, .npz or folder of images, hub:DATASET, or "
             "'zoo' (in the package).",
-            callback=named,
         ),
     ],
     budget: Annotated[
@@ -71,9 +69,7 @@ def prune(
     ] = None,
     eval_data: Annotated[
         str | None,
-        typer.Option(
-            metavar="DATA", help="Other data to measure with; else the samples that follow.", callback=named
-        ),
+        typer.Option(metavar="DATA", help="Other data to measure with; else the samples that follow."),
     ] = None,
     tokens: Annotated[int, typer.Option(metavar="N", min=2, help="Tokens per sample, for text.")] = 256,
     metric: Annotated[

@@ -195,11 +195,11 @@ class Recording:
         """Tokens per batch: as asked for, or the usual number, or as many as the model takes."""
         from haarbor.capturing.inputs import TokenInputs
 
-        takes = loaded.takes
+        takes: Any = loaded.takes
         if self.tokens is not None:
             return self.tokens
         limits = [getattr(part, "max_tokens", None) for part in (takes, getattr(takes, "decoder", None))]
-        least = min([self.usual_tokens, *(limit for limit in limits if limit is not None)])
+        least: int = min([self.usual_tokens, *(limit for limit in limits if limit is not None)])
         # An answer takes places, too.
         if self.generate is not None and isinstance(takes, TokenInputs) and takes.decoder is None:
             room = self.usual_tokens if takes.max_tokens is None else takes.max_tokens - self.generate
