@@ -54,7 +54,9 @@ def test_axes_that_are_named_are_taken():
 
 def test_negative_numbers_are_logits():
     for value, content in ((0.1, "probabilities"), (-0.1, "logits")):
-        np.save("x.npy", np.full((2, 3, 3), value))
+        array = np.full((2, 3, 3), 0.2)
+        array[1, 2, 0] = value
+        np.save("x.npy", array)
         assert ArrayFile.read("x.npy", None, None).content() == content
 
 
