@@ -2,13 +2,15 @@
 
 import json
 import os
+import re
 import shutil
 
+import numpy as np
 import pytest
 
 import haarbor as hb
 from haarbor.printable import printable
-from haarbor.store import open_run
+from haarbor.store import import_arrays, open_run
 from tests.cli.builders import HOSTILE_NAME
 
 
@@ -36,6 +38,20 @@ def test_info_finds_a_damaged_chunk_and_exits_1(command, captured_run, tmp_path)
     done = command("info", copy, "--verify")
     assert done.code == 1
     assert "1 damaged" in done.out
+
+
+@pytest.mark.parametrize("compressible", [False, True])
+def test_info_calls_a_run_compressed_only_where_it_became_smaller(command, tmp_path, compressible):
+    rng = np.random.default_rng(0)
+    X = np.full((60, 60, 8), 0.01) if compressible else rng.random((6, 6, 2)).astype("f4")
+    import_arrays(X, tmp_path / "run")
+    (line,) = [line for line in command("info", tmp_path / "run").out.splitlines() if "on disk" in line]
+    assert "MB" not in line
+    if compressible:
+        assert re.search(r"\d+ kB \(compressed [1-9]\d*\.\d times\)", line)
+    else:
+        assert "results and descriptions included (3" in line
+        assert "compressed" not in line
 
 
 @pytest.mark.parametrize(

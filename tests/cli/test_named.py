@@ -8,10 +8,13 @@ import pytest
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (("info", ""), "run"),
-        (("organize", ""), "run"),
+        (("info", ""), "RUN"),
+        (("organize", ""), "RUN"),
         (("figures", "RUN", "", "-o", "out"), "RUN"),
-        (("report", ""), "runs"),
+        (("report", ""), "RUN"),
+        (("look", "zoo:transformer-xl", "-o", ""), "--out"),
+        (("look", "zoo:transformer-xl", "--data", ""), "--data"),
+        (("organize", "RUN", "--axes", ""), "--axes"),
         (("report", "RUN", "-o", ""), "'--out' / '-o'"),
         (("figures", "RUN", "-o", ""), "'--out' / '-o'"),
         (("invariance", "RUN", "--out", ""), "--out"),

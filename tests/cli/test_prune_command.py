@@ -221,3 +221,21 @@ def test_a_model_that_names_commands_to_a_terminal_is_shown_without(tmp_path, id
     done = pruned(folder, "--data", ids, "--scores", "norm", *QUICK)
     assert done.exit_code == 0, done.output
     assert "\x1b[31m" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nowhere/at/all", "--data", "zoo"), "there is no model at nowhere/at/all. Check the path."),
+        (("zoo:transformer-xl", "--data", "no.txt"), "--data must be a path, hub:NAME, zoo or random; there"),
+        (
+            ("zoo:transformer-xl", "--data", "zoo", "--eval-data", "no.txt"),
+            "--eval-data must be a path, hub:NAME, zoo or random; there is no no.txt.",
+        ),
+    ],
+)
+def test_mistyped_paths_are_refused_before_anything_slow(refused, words, message):
+    done = refused("prune", *words)
+    assert done.code == 1
+    assert message in done.line
+    assert "Loading" not in done.err

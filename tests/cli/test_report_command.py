@@ -40,7 +40,7 @@ def test_a_run_is_organised_where_needed_and_reported_the_same_twice(command, fo
     assert (organised.n_iterations, organised.refine, organised.initial) == (3, "latest", "cosine")
     again = command("report", "run.zarr", "-o", "again.html", "--json")
     assert again.code == 0
-    assert again.err == ""
+    assert again.err == "Writing the page ...\n"
     assert json.loads(again.out) == {
         "report": "again.html", "bytes": len(first), "models": ["small"], "heads": [4],
     }  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from haarbor.capturing.inputs import TARGET
 from haarbor.errors import StoreError
 from haarbor.named_path import require_run_place
 from haarbor.store import Run, RunPlan, StreamPlan, is_passing, open_run
@@ -24,7 +25,8 @@ CONTENT = "data_content"
 """Setting of a run with the digest of what its samples are made of, where that is known."""
 
 # The command is kept for whoever wants to make the run again; each of its options is checked by itself.
-_NOT_CHECKED = ("command",)
+# What the decoder reads is kept to be told; where it is a text of its own, the data say it, too.
+_NOT_CHECKED = ("command", TARGET)
 
 KEYWORDS: Mapping[str, str] = {
     "model": "the model {}",

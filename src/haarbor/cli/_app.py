@@ -9,6 +9,7 @@ from haarbor.cli._demo_command import demo
 from haarbor.cli._figures_command import figures
 from haarbor.cli._info_command import info
 from haarbor.cli._invariance_command import invariance
+from haarbor.cli._look_command import look
 from haarbor.cli._once_only import OnceOnly
 from haarbor.cli._organize_command import organize
 from haarbor.cli._prune_command import prune
@@ -17,11 +18,15 @@ from haarbor.version import __version__
 
 __all__ = ["app"]
 
+_HELP = {"help_option_names": ["-h", "--help"]}
+
 app = typer.Typer(
     name="haarbor",
-    help="Organise, score, draw and prune the attention heads of a transformer by means of trees.",
+    help="Organise, score, draw and prune the attention heads of a transformer by means of trees.\n\n"
+    "Begin with haarbor look MODEL, which writes a page about a model, or with haarbor demo, which needs "
+    "nothing. haarbor COMMAND -h explains a command and shows an example.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings=_HELP,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -39,8 +44,8 @@ def _options(
         False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
-    """Organise, score, draw and prune the attention heads of a transformer by means of trees."""
+    """Options of haarbor itself."""
 
 
-for command in (demo, capture, organize, figures, invariance, report, prune, info):
-    app.command(cls=OnceOnly)(command)
+for command in (demo, look, capture, organize, report, figures, invariance, prune, info):
+    app.command(cls=OnceOnly, context_settings=_HELP)(command)

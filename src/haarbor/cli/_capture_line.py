@@ -33,10 +33,12 @@ def capture_line(model: str, data: str, out: str, options: Mapping[str, Option])
     "haarbor capture zoo:transformer-xl --data 'a b.txt' --out a.zarr --batches 3"
     """
     path = Path(model).expanduser()
-    known = data in ("random", "zoo") or data.startswith("hub:")
     words = ["haarbor", "capture", path.resolve().name if path.exists() else model]
-    words += ["--data", data if known else Path(data).name, "--out", Path(out).name]
+    words += ["--data", _shown(data), "--out", Path(out).name]
     for name, value in options.items():
+        if name == "--target" and isinstance(value, str):
+            words += [name, _shown(value)]
+            continue
         if value is None or value is False:
             continue
         if value is True:
@@ -45,3 +47,8 @@ def capture_line(model: str, data: str, out: str, options: Mapping[str, Option])
         for single in value if isinstance(value, tuple) else (value,):
             words += [name, str(single)]
     return shlex.join(words)
+
+
+def _shown(data: str) -> str:
+    known = data in ("random", "zoo") or data.startswith("hub:")
+    return data if known else Path(data).name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from haarbor.cli._model_argument import ZOO_MODELS
 from haarbor.errors import CaptureError
 from haarbor.named_path import named_path, require_run_place
 
@@ -26,6 +27,10 @@ def require_model(model: str) -> None:
     CaptureError
         If there is no such folder or file, it may not be read, or holds no model.
     """
+    if model.startswith("zoo:") and model not in ZOO_MODELS:
+        raise CaptureError(
+            f"a model in the package must be {' or '.join(ZOO_MODELS)}; found {model}. Choose one of them."
+        )
     if model.startswith(_ELSEWHERE):
         return
     path = named_path(model, "a model")
@@ -47,12 +52,12 @@ def require_model(model: str) -> None:
         raise CaptureError(f"there is no model at {model}. Check the path.")
 
 
-def require_data(data: str) -> None:
+def require_data(data: str, option: str = "--data") -> None:
     """Refuse a path at which there are no data that may be read.
 
     Parameters
     ----------
-    data : str
+    data, option : str
         As given on the command line.
 
     Raises
@@ -62,10 +67,10 @@ def require_data(data: str) -> None:
     """
     if data in ("random", "zoo") or data.startswith("hub:"):
         return
-    path = named_path(data, "data")
+    path = named_path(data, option)
     if not path.exists():
         raise CaptureError(
-            f"data must be a path, hub:NAME, zoo or random; there is no {data}. Check the path, or write "
+            f"{option} must be a path, hub:NAME, zoo or random; there is no {data}. Check the path, or write "
             f"hub:{data} for a data set of the Hugging Face hub."
         )
     _require_readable(path)

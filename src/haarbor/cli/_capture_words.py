@@ -51,6 +51,9 @@ def require_same_flags(there: RunPlan, here: RunPlan, out: str) -> None:
         if was != now:
             words = {True: f"--{flag}", False: f"--no-{flag}"}
             raise _otherwise(out, words[was], words[now])
+    targets = [plan.settings.get("target") for plan in (there, here)]
+    if None not in targets and targets[0] != targets[1]:
+        raise _otherwise(out, *(f"a decoder that reads {target}" for target in targets))
     answers = [plan.settings.get("generate") for plan in (there, here)]
     if answers[0] != answers[1]:
         raise _otherwise(out, *("no --generate" if n is None else f"--generate {n}" for n in answers))

@@ -24,34 +24,43 @@ def demo(
     out: Annotated[
         str,
         typer.Option(
+            "--out",
+            "-o",
             metavar="PATH",
             help="Folder for runs, figures, tables and report; made if missing.",
             callback=named,
         ),
     ] = "demo-output",
-    batches: Annotated[int, typer.Option(min=1, max=40, help="Batches of text and of images.")] = 6,
-    tokens: Annotated[int, typer.Option(min=8, max=512, help="Tokens of text per batch.")] = 256,
+    batches: Annotated[
+        int, typer.Option(metavar="N", min=1, max=40, help="Batches of text and of images.")
+    ] = 6,
+    tokens: Annotated[int, typer.Option(metavar="N", min=8, max=512, help="Tokens of text per batch.")] = 256,
     report: Annotated[bool, typer.Option(help="Write the interactive report (needs plotly).")] = True,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print files and key figures as JSON instead of sentences.")
     ] = False,
 ) -> None:
-    """Capture, organise, score and draw the two trained networks inside the package.
+    """Try all of it on the two trained networks inside the package.
 
     A Transformer-XL reads Wikipedia articles and a Vision Transformer looks at photographs; every
-    figure and table of the paper is made for them. Nothing is downloaded. A second call reuses what
-    the first has captured and organised.
+    figure and table of the paper is made for them, and the page. Nothing is downloaded. A second call
+    reuses what the first has captured and organised.
+
+    Example: haarbor demo -o demo-output
     """
+    from haarbor.cli._output_place import require_folder_place
+    from haarbor.cli._said_line import say
+
+    folder = Path(out)
+    require_folder_place("--out", folder)
+    say("Capturing, organising and drawing two networks; a minute or more, less if some of it is there ...")
     # Optional libraries are imported first: if one is missing, the long work below would be for nothing.
     from haarbor.cli._demo_runs import embedded_run
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._libraries import require_library
-    from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_steps
     from haarbor.paper import paper_results, write_paper_figures
 
-    folder = Path(out)
-    require_folder_place("--out", folder)
     if report:
         require_library("plotly.offline", user="a report", extra="report")
     began = time.perf_counter()

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from haarbor.cli._capture_line import capture_line
+from haarbor.cli._capture_words import CAPTURE_WORDS
 from haarbor.cli._libraries import require_library
 from haarbor.on_progress import OnProgress
-from haarbor.store import Run
+from haarbor.store import Run, RunPlan
 
 __all__ = ["embedded_run"]
 
@@ -44,7 +45,7 @@ def embedded_run(
     on_progress("loading", 0, 1)
     for library in ("torch", "transformers"):
         require_library(library, user="the demo runs two networks and", extra="models")
-    from haarbor.capturing import capture, load_model
+    from haarbor.capturing import begun_run, capture, continued_plan, load_model
     from haarbor.capturing.inputs import named_samples
 
     loaded = load_model(f"zoo:{name}")
@@ -54,6 +55,11 @@ def embedded_run(
     )
 
     on_progress("loading", 1, 1)
+
+    def on_plan(plan: RunPlan) -> None:
+        begun = begun_run(location)
+        if begun is not None:
+            continued_plan(begun.plan, plan, str(location), CAPTURE_WORDS)
 
     return capture(
         loaded.model,
@@ -72,4 +78,5 @@ def embedded_run(
             ),
         },
         on_progress=on_progress,
+        on_plan=on_plan,
     )

@@ -6,6 +6,7 @@ import errno
 from pathlib import Path
 from types import TracebackType
 
+from haarbor.cli._option_words import option_words
 from haarbor.errors import HaarborError
 from haarbor.printable import printable
 
@@ -80,7 +81,7 @@ def failure_line(error: BaseException) -> str | None:
     """
     line: str | None = None
     if isinstance(error, HaarborError):
-        line = str(error)
+        line = option_words(str(error))
     elif isinstance(error, OSError):
         line = _of_the_system(error)
     elif isinstance(error, MemoryError):

@@ -9,6 +9,7 @@ import typer
 
 from haarbor.cli._named import named
 from haarbor.cli._part_options import ContentOption, StreamOption
+from haarbor.cli._told_apart import TOGETHER_ADVICE, are_told_apart, together_text
 from haarbor.errors import SettingError
 
 if TYPE_CHECKING:
@@ -41,11 +42,14 @@ def figures(
     stream: StreamOption = None,
     batch: Annotated[
         int | None,
-        typer.Option(min=0, help="Batch shown in figures of a single batch; the first by default."),
+        typer.Option(
+            metavar="N", min=0, help="Batch shown in figures of a single batch; the first by default."
+        ),
     ] = None,
     heads: Annotated[
         str | None,
         typer.Option(
+            metavar="HEADS",
             help="Heads of figure 1 as layer.head, such as 3.1,5.0; by default those that gain most by "
             "being organised, from three depths.",
             callback=named,
@@ -54,29 +58,40 @@ def figures(
     name: Annotated[
         list[str] | None,
         typer.Option(
-            help="What a network is called in the figures; once for each, in their order.", callback=named
+            metavar="NAME",
+            help="What a network is called in the figures; once for each, in their order.",
+            callback=named,
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=0, max=1000, help="Random controls of table 3; 0 leaves the table out.")
+        int,
+        typer.Option(
+            metavar="N", min=0, max=1000, help="Random controls of table 3; 0 leaves the table out."
+        ),
     ] = 5,
-    control_batches: Annotated[int, typer.Option(min=1, help="Batches on which the controls are made.")] = 1,
+    control_batches: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Batches on which the controls are made.")
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print files and key figures as JSON.")] = False,
 ) -> None:
-    """Make the figures and tables of the paper for one or more runs.
+    """Make the figures and tables of the paper for runs.
 
     Figures 1 to 6 as PNG and SVG (figure 2 where a run holds logits), tables 1 to 3 as CSV and
     Markdown, figures.md with everything and its captions. A run that is not organised yet is
     organised first; the results stay in it.
 
-    Several runs are put side by side: haarbor figures text.zarr images.zarr -o compared
+    Several runs are put side by side. All of it can be made again without the runs, from the results.npz
+    among the files.
 
-    All of it can be made again without the runs: haarbor figures compared/results.npz -o again
+    Example: haarbor figures run.zarr -o figures
+
+    Again: haarbor figures figures/results.npz -o again
     """
     # Imported first: without matplotlib the long work below would be for nothing.
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_progress
+    from haarbor.cli._said_line import say
     from haarbor.paper import write_paper_figures
 
     require_folder_place("--out", Path(out))
@@ -93,6 +108,7 @@ def figures(
             f"must be given once for each of the {n_networks} networks; found {len(name)}.",
             param_hint="--name",
         )
+    say("Measuring, which takes a while the first time, and drawing ...")
     results = _gathered(opened, choices, {"control_seeds": seeds, "control_batches": control_batches})
     if name:
         results = [found.named(one) for found, one in zip(results, name, strict=True)]
@@ -198,6 +214,9 @@ def _facts(summary: dict[str, Any]) -> list[str]:
     def told(entries: list[dict[str, Any]]) -> str:
         return ", ".join(f"{entry['head']} ({entry['entropy']:.3g})" for entry in entries)
 
+    least, most = (summary[f"{end}_entropy"][0]["entropy"] for end in ("lowest", "highest"))
+    if not are_told_apart(least, most):
+        return [together_text(least, most), TOGETHER_ADVICE]
     facts = [
         f"Most coarse structure (highest Haar entropy): heads {told(summary['highest_entropy'])}; least: "
         f"{told(summary['lowest_entropy'])}."

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 from haarbor.cli._named import named
+from haarbor.cli._size_text import size_text
 
 __all__ = ["info"]
 
+# Below this, what comes with the numbers takes as much as compression saves.
+_SMALLER = 1.05
+
 
 def info(
-    run: Annotated[str, typer.Argument(help="Folder or URL of a run.", callback=named)],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Folder or URL of a run.", callback=named)],
     verify: Annotated[bool, typer.Option(help="Read everything and check it against its checksums.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Tell what a run holds, how large it is, and whether it is whole."""
+    """Tell what a run holds, and whether it is whole.
+
+    Example: haarbor info run.zarr --verify
+    """
     from haarbor.cli._json_answer import echo_json
+    from haarbor.cli._said_line import say
     from haarbor.store import open_run
 
     opened = open_run(run)
     plan = opened.plan
+    if verify:
+        say("Reading all of it ...")
     damages = opened.verify() if verify else ()
     found: dict[str, Any] = {
         "model": opened.model,
@@ -38,6 +49,8 @@ def info(
             }
             for s in plan.streams
         ],
+        "heads": sum(s.n_layers * s.n_heads for s in plan.streams),
+        "decoder_reads": _decoder_reads(plan.settings),
         "batches_complete": opened.n_batches,
         "batches_planned": plan.n_batches,
         "labels": plan.labels,
@@ -57,6 +70,19 @@ def info(
         raise typer.Exit(1)
 
 
+def _decoder_reads(settings: Mapping[str, Any]) -> str | None:
+    """What the decoder beside an encoder was fed, where the run says it."""
+    target = settings.get("target")
+    return target if isinstance(target, str) else None
+
+
+def _on_disk(n_bytes: int, uncompressed: int) -> str:
+    ratio = uncompressed / max(1, n_bytes)
+    if ratio >= _SMALLER:
+        return f"{size_text(n_bytes)} (compressed {ratio:.1f} times)"
+    return f"{size_text(n_bytes)}, results and descriptions included ({size_text(uncompressed)} of attention)"
+
+
 def _print(found: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -73,16 +99,19 @@ def _print(found: dict[str, Any]) -> None:
         table.add_row(Text(printable(name)), Text(printable(value)))
 
     row("model", f"{found['model']}  ({str(found['config_digest'])[:19]})")
+    if len(found["streams"]) > 1:
+        row("heads", f"{found['heads']} in {len(found['streams'])} streams")
     for s in found["streams"]:
         row(f"stream {s['name']}", f"{s['layers']} layers x {s['heads']} heads, {s['queries']} x {s['keys']}")
     row("content", f"{', '.join(found['contents'])} as {found['dtype']}")
     planned = "" if found["batches_planned"] is None else f" of {found['batches_planned']}"
     row("batches", f"{found['batches_complete']}{planned} complete")
-    ratio = found["bytes_uncompressed"] / max(1, found["bytes_on_disk"])
-    row("on disk", f"{found['bytes_on_disk'] / 1e6:.1f} MB (compressed {ratio:.1f} times)")
+    row("on disk", _on_disk(found["bytes_on_disk"], found["bytes_uncompressed"]))
+    if found["decoder_reads"] is not None:
+        row("decoder", f"reads {found['decoder_reads']}")
     row("settings", ", ".join(f"{name}={value}" for name, value in found["settings"].items()))
     row("made with", ", ".join(f"{name} {value}" for name, value in found["library_versions"].items()))
-    row("results", ", ".join(found["results"]) or "none yet: haarbor organize RUN")
+    row("results", ", ".join(found["results"]) or "none yet; next: haarbor organize RUN")
     if found["verified"]:
         row("integrity", "whole" if not found["damaged"] else f"{len(found['damaged'])} damaged parts")
         for damage in found["damaged"]:

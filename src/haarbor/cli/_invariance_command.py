@@ -23,11 +23,14 @@ _SHOWN = 6
 
 
 def invariance(
-    run: Annotated[str, typer.Argument(help="Folder or URL of a run with logits.", callback=named)],
-    batch: Annotated[int, typer.Option(min=0, help="The batch to look at.")] = 0,
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Folder or URL of a run with logits.", callback=named)
+    ],
+    batch: Annotated[int, typer.Option(metavar="N", min=0, help="The batch to look at.")] = 0,
     heads: Annotated[
         str | None,
         typer.Option(
+            metavar="HEADS",
             help="Heads to draw, as 3.1,5.0 (layer.head); the closest and the farthest by default.",
             callback=named,
         ),
@@ -36,25 +39,36 @@ def invariance(
     settings: Annotated[
         str,
         typer.Option(
-            help="How each head is organised: ours, or paper for the settings of the paper's program."
+            metavar="ours|paper",
+            help="How each head is organised: ours, or paper for the settings of the paper's program.",
         ),
     ] = "ours",
     out: Annotated[
         str,
-        typer.Option(metavar="PATH", help="Folder for table and figures; made if missing.", callback=named),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="Folder for table and figures; made if missing.",
+            callback=named,
+        ),
     ] = "invariance-output",
     figures: Annotated[
         bool, typer.Option(help="Write the table, and Figure 2 for some heads (needs matplotlib).")
     ] = True,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the shuffled controls.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Seed of the shuffled controls.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print every head as JSON.")] = False,
 ) -> None:
-    """Organise every head of a run by itself and measure how nearly its softmax is its logits.
+    """Measure how nearly the softmax of each head is linear.
 
-    For each head: how much of the softmax the corrected paraproduct explains, the paper's form,
-    the paper's form with all constants 1 (what softmax invariance claims), and the plain logits;
-    with shuffled controls, and Hölder exponents organised against the order of the text. The
-    results are kept in the run.
+    Every head of a run is organised by itself. For each: how much of the softmax the corrected
+    paraproduct explains, the paper's form, the paper's form with all constants 1 (what softmax
+    invariance claims), and the plain logits; with shuffled controls, and Hölder exponents organised
+    against the order of the text. The results are kept in the run.
+
+    Example: haarbor invariance run.zarr -o invariance
     """
     from haarbor.analysis import require_logits, run_invariance, run_regularity
     from haarbor.cli._choices import checked_choice
@@ -63,6 +77,7 @@ def invariance(
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_heads, require_writable
+    from haarbor.cli._said_line import say
     from haarbor.store import open_run
 
     kind = checked_choice("--settings", settings, ("ours", "paper"))
@@ -75,6 +90,8 @@ def invariance(
     require_writable(opened)
     if figures:
         require_library("matplotlib", user="a figure", extra="report")
+    sizes = opened.plan.stream(stream)
+    say(f"Organising {sizes.n_layers * sizes.n_heads} heads, each by itself ...")
     asked: Any = {"stream": stream, "settings": kind, "seed": seed}
     with shown_progress("organising and measuring heads", None) as advance:
         found, trees = run_invariance(opened, batch, on_progress=advance, **asked)

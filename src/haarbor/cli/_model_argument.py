@@ -6,12 +6,15 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["ModelArgument"]
+__all__ = ["ZOO_MODELS", "ModelArgument"]
+
+ZOO_MODELS = ("zoo:transformer-xl", "zoo:vision-transformer")
+"""The networks inside the package."""
 
 ModelArgument = Annotated[
     str,
     typer.Argument(
-        help="Folder or hub name of a Hugging Face model, timm:NAME, zoo:transformer-xl or "
-        "zoo:vision-transformer."
+        metavar="MODEL",
+        help=f"Folder or hub name of a Hugging Face model, timm:NAME, {' or '.join(ZOO_MODELS)}.",
     ),
 ]

@@ -25,3 +25,7 @@ class OnceOnly(TyperCommand):
                     param_hint=list(option.opts),
                 )
         return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Placeholders as they stand everywhere else: MODEL, not {MODEL}."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]

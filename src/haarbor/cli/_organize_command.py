@@ -1,136 +1,234 @@
-"""haarbor organize: compute trees, embeddings and entropies of every batch of a run."""
+"""haarbor organize: compute trees, embeddings and entropies of every batch of a run, or of an array."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from haarbor.cli._named import named
 from haarbor.cli._part_options import ContentOption, StreamOption
-from haarbor.head_labels import head_labels
-
-if TYPE_CHECKING:
-    from haarbor.analysis import RunAnalysis
-    from haarbor.store import Run
+from haarbor.cli._told_lines import tell_lines
+from haarbor.errors import SettingError
 
 __all__ = ["organize"]
 
 
 def organize(
-    run: Annotated[str, typer.Argument(help="Folder or URL of a run.", callback=named)],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="Folder or URL of a run; or an array file, .npy, .npz or .safetensors.",
+            callback=named,
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="Folder for tables of trees, orders and maps (CSV and .npz); made if missing. Of an array, "
+            "also for the run that is made of it; NAME-organized if not given.",
+            callback=named,
+        ),
+    ] = None,
     content: ContentOption = None,
     stream: StreamOption = None,
     iterations: Annotated[
-        int, typer.Option(min=1, max=1000, help="Iterations of the questionnaire at most.")
+        int, typer.Option(metavar="N", min=1, max=1000, help="Iterations of the questionnaire at most.")
     ] = 3,
     refine: Annotated[
-        str, typer.Option(help="Which trees a step uses: latest, or published as in the paper's program.")
+        str,
+        typer.Option(
+            metavar="latest|published",
+            help="Which trees a step uses: latest, or published as in the paper's program.",
+        ),
     ] = "latest",
-    initial: Annotated[str, typer.Option(help="First affinity: cosine or gaussian.")] = "cosine",
+    initial: Annotated[
+        str, typer.Option(metavar="cosine|gaussian", help="First affinity: cosine or gaussian.")
+    ] = "cosine",
+    array: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Which array of a .npz or .safetensors file, if several.", callback=named
+        ),
+    ] = None,
+    axes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Axes of an array in its order, such as layer,head,query,key; found by their lengths if not "
+            "given. With query and key a run is made of it.",
+            callback=named,
+        ),
+    ] = None,
+    heads_per_layer: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Heads of a layer, where the head axis of an array is of all layers."
+        ),
+    ] = None,
+    causal: Annotated[
+        bool, typer.Option("--causal", help="In an array, a query does not see later keys.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Organise every batch of a run, score its heads, and say what was found.
+    """Organise a run or an array, and score its heads.
 
     Results are kept in the run; a command that was interrupted goes on where it stopped.
+
+    Example: haarbor organize run.zarr
+
+    An array: haarbor organize attention.npy --axes head,query,key -o organized
     """
-    from haarbor.analysis import asked_part, organize_run
+    from haarbor.cli._array_file import is_array_file
     from haarbor.cli._choices import checked_choice
-    from haarbor.cli._json_answer import echo_json
-    from haarbor.cli._progress import shown_progress
-    from haarbor.cli._run_checks import require_batches, require_writable
-    from haarbor.store import open_run
+    from haarbor.cli._organized_array import require_no_array_options
+    from haarbor.cli._output_place import require_folder_place
 
     options = {
         "n_iterations": iterations,
         "refine": checked_choice("--refine", refine, ("latest", "published")),
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
     }
-    opened = open_run(run)
+    of_array = {"--array": array, "--axes": axes, "--heads-per-layer": heads_per_layer, "--causal": causal}
+    if not is_array_file(run):
+        require_no_array_options(of_array)
+        folder = None if out is None else Path(out)
+        if folder is not None:
+            require_folder_place("--out", folder)
+        _organize_run(run, folder, content, stream, options, as_json)
+        return
+    if stream is not None:
+        raise SettingError("--stream must go with a run; RUN is an array file. Leave it out.")
+    folder = Path(f"{Path(run).stem}-organized" if out is None else out)
+    require_folder_place("--out", folder)
+    _organize_array(run, folder, content, of_array, options, as_json)
+
+
+def _organize_run(
+    place: str,
+    folder: Path | None,
+    content: str | None,
+    stream: str | None,
+    options: dict[str, Any],
+    as_json: bool,
+    more: tuple[str, ...] = (),
+) -> None:
+    from haarbor.analysis import asked_part, organize_run
+    from haarbor.cli._json_answer import echo_json
+    from haarbor.cli._organize_summary import organize_summary, summary_lines
+    from haarbor.cli._organized_array import write_run_tables
+    from haarbor.cli._progress import shown_progress
+    from haarbor.cli._run_checks import require_batches, require_writable
+    from haarbor.cli._said_line import say
+    from haarbor.store import open_run
+
+    opened = open_run(place)
     part = asked_part(opened, content, stream)
     require_batches(opened)
     require_writable(opened)
+    sizes = opened.plan.stream(part.stream)
+    n_heads = sizes.n_layers * sizes.n_heads
+    say(
+        f"Organising {n_heads} head{'' if n_heads == 1 else 's'}, {sizes.n_queries} x {sizes.n_keys}, "
+        f"{opened.n_batches} batch{'' if opened.n_batches == 1 else 'es'} ..."
+    )
     with shown_progress("organising", opened.n_batches) as advance:
         found = organize_run(part, options=options, on_progress=advance)
-    summary = _summary(opened, found)
+    summary = organize_summary(opened, found)
+    written = []
+    if folder is not None:
+        written = write_run_tables(opened, folder, part.content, part.stream)
+        summary["files"] = [str(path) for path in written]
     if as_json:
         echo_json(summary)
-    else:
-        _print(summary)
+        return
+    lines = summary_lines(opened, summary)
+    if written:
+        lines += ["", *_places(folder, written)]
+    tell_lines([*lines, *more])
 
 
-def _summary(run: Run, found: RunAnalysis) -> dict[str, Any]:
-    raw = np.mean([entropy.raw for entropy in found.head_entropies], axis=0)
-    order = np.argsort(-raw, kind="stable")
-    sizes = run.plan.stream(found.stream)
-    labels = head_labels(sizes.n_layers, sizes.n_heads)
-    stability = found.stability
-    closest = _closest_heads(found.consensus.distances)
-    several = len(found.batches) > 1
-    return {
-        "model": run.model,
-        "stream": found.stream,
-        "content": found.content,
-        "n_heads": int(raw.size),
-        "n_batches": len(found.batches),
-        "batches_reused": found.n_reused,
-        "results_remade": list(found.remade),
-        "highest_entropy": [{"head": labels[i], "entropy": float(raw[i])} for i in order[:5]],
-        "lowest_entropy": [{"head": labels[i], "entropy": float(raw[i])} for i in order[::-1][:5]],
-        "closest_heads": [[labels[i], labels[j]] for i, j in closest],
-        "network_entropy": float(np.mean([entropy.raw for entropy in found.network_entropies])),
-        "network_entropy_normalised": float(
-            np.mean([entropy.normalised for entropy in found.network_entropies])
-        ),
-        "mean_kendall_tau": stability.mean_kendall_tau if several else None,
-        "mean_top_jaccard": stability.mean_top_jaccard if several else None,
-        "mean_bottom_jaccard": stability.mean_bottom_jaccard if several else None,
-        "always_in_top": [labels[i] for i in np.flatnonzero(stability.top_counts == len(found.batches))],
-        "always_in_bottom": [
-            labels[i] for i in np.flatnonzero(stability.bottom_counts == len(found.batches))
-        ],
-        "mean_distance_to_consensus": float(found.consensus.tree_distance.mean()),
-    }
+def _organize_array(
+    place: str,
+    folder: Path,
+    content: str | None,
+    of_array: dict[str, Any],
+    options: dict[str, Any],
+    as_json: bool,
+) -> None:
+    from haarbor.cli._array_file import ArrayFile
+    from haarbor.cli._choices import checked_choice
+    from haarbor.cli._json_answer import echo_json
+    from haarbor.cli._organization_files import write_organization
+    from haarbor.cli._organized_array import array_lines, imported_run, organized_tensor
+    from haarbor.cli._said_line import say
 
-
-def _closest_heads(distances: Any, most: int = 5) -> list[tuple[int, int]]:
-    rows, columns = np.triu_indices(distances.shape[0], 1)
-    nearest = np.argsort(distances[rows, columns], kind="stable")[:most]
-    return [(int(rows[i]), int(columns[i])) for i in nearest]
-
-
-def _print(summary: dict[str, Any]) -> None:
-    from haarbor.printable import printable
-
-    highest, lowest = summary["highest_entropy"], summary["lowest_entropy"]
-    lines = [
-        f"{summary['model']}: {summary['n_heads']} heads on {summary['n_batches']} batches "
-        f"({summary['content']}, stream {summary['stream']}; heads are written layer.head).",
-        "Most coarse structure (highest Haar entropy): "
-        + ", ".join(f"{entry['head']} ({entry['entropy']:.1f})" for entry in highest)
-        + ".",
-        "Least: " + ", ".join(f"{entry['head']} ({entry['entropy']:.1f})" for entry in lowest) + ".",
+    if content is not None:
+        checked_choice("--content", content, ("probabilities", "logits"))
+    read = ArrayFile.read(place, of_array["--array"], of_array["--axes"])
+    advice = "; --axes names the axes otherwise" if read.guessed else ""
+    say(f"{read.path.name}: {read.what}{advice}.")
+    if read.is_attention:
+        kept = folder / "run.zarr"
+        run = imported_run(
+            read,
+            kept,
+            content=content,
+            heads_per_layer=of_array["--heads-per-layer"],
+            causal=of_array["--causal"],
+        )
+        next_steps = (
+            f"  run     {kept}  (for every other command)",
+            "",
+            f"Next: haarbor report {kept} -o report.html",
+        )
+        _organize_run(str(kept), folder, run.plan.content(content), None, options, as_json, next_steps)
+        return
+    wrong = [
+        option
+        for option, given in (
+            ("--content", content),
+            ("--heads-per-layer", of_array["--heads-per-layer"]),
+            ("--causal", of_array["--causal"]),
+        )
+        if given
     ]
-    if summary["closest_heads"]:
-        pairs = ", ".join(f"{a} and {b}" for a, b in summary["closest_heads"])
-        lines.append(f"Most alike over all batches: {pairs}.")
-    if summary["mean_kendall_tau"] is not None:
-        lines.append(
-            f"The ranking agrees between batches with Kendall tau {summary['mean_kendall_tau']:.2f}; the top "
-            f"10 % overlap by {summary['mean_top_jaccard']:.2f}, the bottom 10 % by "
-            f"{summary['mean_bottom_jaccard']:.2f}."
+    if wrong:
+        raise SettingError(
+            f"{' and '.join(wrong)} must go with attention; the axes are {', '.join(read.axes)}, without "
+            f"query and key. Leave {'it' if len(wrong) == 1 else 'them'} out, or name the axes with --axes."
         )
-        lines.append(
-            f"In the top 10 % of every batch: {', '.join(summary['always_in_top']) or 'no head'}; "
-            f"in the bottom 10 %: {', '.join(summary['always_in_bottom']) or 'no head'}."
-        )
-        lines.append(
-            "One head tree was made of all batches; the batches' own trees lie "
-            f"{summary['mean_distance_to_consensus']:.2f} from it on average (0: the same, 1: the farthest)."
-        )
-    lines.append(
-        f"Network entropy {summary['network_entropy']:.2f}, normalised "
-        f"{summary['network_entropy_normalised']:.3f}."
-    )
-    typer.echo("\n".join(map(printable, lines)))
+    say("Organising ...")
+    found = organized_tensor(read, options)
+    written = write_organization(folder, found)
+    if as_json:
+        trees = {
+            axis: {
+                "items": tree.n_items,
+                "levels": tree.n_levels,
+                "top_groups": len(tree.folders(min(1, tree.n_levels - 1))),
+            }
+            for axis, tree in found.trees.items()
+        }
+        echo_json({
+            "array": str(read.path), "shape": list(read.shape), "axes": list(read.axes), "trees": trees,
+            "iterations": found.n_iterations, "period": found.period,
+            "files": [str(path) for path in written],
+        })  # fmt: skip
+        return
+    tell_lines([*array_lines(read, found), "", *_places(folder, written)])
+
+
+def _places(folder: Path | None, written: list[Path]) -> list[str]:
+    names = list(dict.fromkeys(path.name for path in written))
+    several = len(written) > len(names)
+    inside = f" for each batch in {folder}" if several else f" in {folder}"
+    return [
+        f"  tables  {', '.join(names[:-1])}{inside}  (in the order of the trees)",
+        f"  arrays  {names[-1]}, the same with the affinities  (numpy.load reads it)",
+    ]

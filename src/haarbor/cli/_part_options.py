@@ -12,11 +12,14 @@ __all__ = ["ContentOption", "StreamOption"]
 
 ContentOption = Annotated[
     str | None,
-    typer.Option(help="probabilities or logits; probabilities if the run holds them.", callback=named),
+    typer.Option(
+        metavar="NAME", help="probabilities or logits; probabilities if the run holds them.", callback=named
+    ),
 ]
 StreamOption = Annotated[
     str | None,
     typer.Option(
+        metavar="NAME",
         help="A stream that haarbor info names, such as decoder or vision_tower; the first by default.",
         callback=named,
     ),

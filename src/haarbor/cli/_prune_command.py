@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from haarbor.cli._capture_options import DeviceOption, GgufOption, LinesOption
 from haarbor.cli._model_argument import ModelArgument
 from haarbor.printable import printable
 
@@ -30,13 +31,17 @@ def prune(
     data: Annotated[
         str,
         typer.Option(
+            metavar="DATA",
             help="Text file, .npy of token ids, .npz or folder of images, hub:DATASET, or "
-            "'zoo' (in the package)."
+            "'zoo' (in the package).",
         ),
     ],
-    budget: Annotated[float, typer.Option(min=0.01, max=0.95, help="Share of the heads to remove.")] = 0.3,
+    budget: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.01, max=0.95, help="Share of the heads to remove.")
+    ] = 0.3,
     scores: Annotated[
-        str, typer.Option(help="Scores to compare, separated by commas; 'all' for every one.")
+        str,
+        typer.Option(metavar="NAMES", help="Scores to compare, separated by commas; 'all' for every one."),
     ] = _DEFAULT_SCORES,
     compensate: Annotated[
         bool,
@@ -54,44 +59,64 @@ def prune(
     ] = False,
     calibration: Annotated[
         int | None,
-        typer.Option(min=2, help="Samples to score and refit with; by default 16 texts or 48 images."),
+        typer.Option(
+            metavar="N", min=2, help="Samples to score and refit with; by default 16 texts or 48 images."
+        ),
     ] = None,
     evaluation: Annotated[
-        int | None, typer.Option(min=4, help="Samples to measure with; by default 16 texts or 96 images.")
+        int | None,
+        typer.Option(metavar="N", min=4, help="Samples to measure with; by default 16 texts or 96 images."),
     ] = None,
     eval_data: Annotated[
-        str | None, typer.Option(help="Other data to measure with; else the samples that follow.")
+        str | None,
+        typer.Option(metavar="DATA", help="Other data to measure with; else the samples that follow."),
     ] = None,
-    tokens: Annotated[int, typer.Option(min=2, help="Tokens per sample, for text.")] = 256,
+    tokens: Annotated[int, typer.Option(metavar="N", min=2, help="Tokens per sample, for text.")] = 256,
     metric: Annotated[
         str,
-        typer.Option(help="auto, loss, masked-loss, classification-loss or accuracy."),
+        typer.Option(metavar="NAME", help="auto, loss, masked-loss, classification-loss or accuracy."),
     ] = "auto",
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of random removal.")] = 5,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of random removal.")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="Measure at the budget alone, no curve.")] = False,
-    lines: Annotated[bool, typer.Option(help="One document per line, instead of one whole text.")] = False,
-    gguf: Annotated[str | None, typer.Option(help="Name of a GGUF file in the model's folder.")] = None,
-    device: Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, ...")] = "cpu",
+    lines: LinesOption = False,
+    gguf: GgufOption = None,
+    device: DeviceOption = "cpu",
     out: Annotated[
-        str | None, typer.Option(help="Folder for the mask, the figure, the results and the pruned model.")
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="Folder for the mask, the figure, the results and the pruned model.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Find out which heads of a model can be removed, and write the model without them.
+    """Find which heads can go, and write the model without them.
 
     Scores are computed on some samples and judged on others, all with the same number of heads removed.
     With --out, a mask file, the damage curves and the pruned model in safetensors are written; it loads
     with haarbor.load_pruned, or with transformers alone if --uniform is given and the architecture can
     say so.
+
+    Example: haarbor prune zoo:transformer-xl --data zoo --quick -o pruned
     """
-    from haarbor.capturing import load_model
+    from haarbor.cli._capture_paths import require_data, require_model
     from haarbor.cli._choices import checked_choice
     from haarbor.cli._progress import shown_steps
     from haarbor.cli._pruned_files import PrunedFiles
-    from haarbor.pruning import pruning_data, pruning_study, require_disjoint, score_names
+    from haarbor.cli._said_line import say
 
     choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
     wanted = checked_choice("--metric", metric, choices)
+    require_model(model)
+    require_data(data)
+    if eval_data is not None:
+        require_data(eval_data, "--eval-data")
+    say(f"Loading {model} ...")
+    from haarbor.capturing import load_model
+    from haarbor.pruning import pruning_data, pruning_study, require_disjoint, score_names
+
     names = score_names(scores)
     # Checked before the work, so that no result is lost because it cannot be written.
     files = None if out is None else PrunedFiles(out)

@@ -39,7 +39,7 @@ def _exit_code(interruption: Interruption) -> int:
         from haarbor.cli._app import app
 
         with told_warnings():
-            app()
+            app(prog_name="haarbor")
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else int(left.code is not None)
     except KeyboardInterrupt:

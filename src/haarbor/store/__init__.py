@@ -5,6 +5,8 @@ is the only one that knows the layout of a run. Importing it does not import zar
 a run does.
 """
 
+from haarbor.store._array_files import arrays_in_file
+from haarbor.store._attention_sources import cache_contents
 from haarbor.store._batch_marker import Labels
 from haarbor.store._batch_writer import BatchWriter
 from haarbor.store._create_run import create_run
@@ -37,6 +39,8 @@ __all__ = [
     "RunPlan",
     "RunWriter",
     "StreamPlan",
+    "arrays_in_file",
+    "cache_contents",
     "create_run",
     "error_bound",
     "import_arrays",

@@ -10,12 +10,14 @@ from haarbor.capturing.inputs._model_inputs import AudioInputs, ModelInputs, mod
 from haarbor.capturing.inputs._named_data import named_samples
 from haarbor.capturing.inputs._random_batches import random_samples
 from haarbor.capturing.inputs._samples import Sample, Samples
+from haarbor.capturing.inputs._targets import TARGET, target_tokenizer, targeted_samples
 from haarbor.capturing.inputs._text import text_samples
 from haarbor.capturing.inputs._token_ids import token_id_samples
 from haarbor.capturing.inputs._token_inputs import DecoderInputs, TokenInputs
 from haarbor.capturing.inputs._token_kinds import TokenKinds
 
 __all__ = [
+    "TARGET",
     "AudioInputs",
     "DecoderInputs",
     "ImageSettings",
@@ -32,6 +34,8 @@ __all__ = [
     "model_inputs",
     "named_samples",
     "random_samples",
+    "target_tokenizer",
+    "targeted_samples",
     "text_samples",
     "token_id_samples",
     "windows_to_fill",
