@@ -71,6 +71,11 @@ class Question:
                 "See haarbor.organize for what they mean."
             )
         values = {**_DEFAULTS, **given}
+        if not isinstance(values["start"], str) or values["start"] == "given":
+            raise SettingError(
+                "start must be 'auto', 'order' or 'affinity' for a run, whose batches differ; found "
+                f"{found_text(values['start'])}. Pass trees to haarbor.organize instead."
+            )
         for name in ("alpha", "beta"):
             values[name] = exponent_by_axis(name, values[name], _AXES)
         settings = QuestionnaireSettings(

@@ -22,9 +22,16 @@ def organize(
     run: Annotated[str, typer.Argument(help="Folder or URL of a run.", callback=named)],
     content: ContentOption = None,
     stream: StreamOption = None,
+    tree: Annotated[
+        str,
+        typer.Option(help="Builder of the trees: flexible, binary, or haar, which lowers one objective."),
+    ] = "flexible",
     iterations: Annotated[
-        int, typer.Option(min=1, max=1000, help="Iterations of the questionnaire at most.")
-    ] = 3,
+        int | None,
+        typer.Option(
+            min=1, max=1000, help="Iterations at most; by default 3, with --tree haar as many as help."
+        ),
+    ] = None,
     refine: Annotated[
         str, typer.Option(help="Which trees a step uses: latest, or published as in the paper's program.")
     ] = "latest",
@@ -44,6 +51,7 @@ def organize(
 
     options = {
         "n_iterations": iterations,
+        "tree": checked_choice("--tree", tree, ("flexible", "binary", "haar")),
         "refine": checked_choice("--refine", refine, ("latest", "published")),
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
     }
