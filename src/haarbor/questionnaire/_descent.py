@@ -63,8 +63,7 @@ class Descent:
         self.history = {axis: [tree] for axis, tree in self.trees.items()}
         self.affinities: dict[str, FloatArray] = {}
         self.seen_from: dict[str, dict[str, PartitionTree]] = {}
-        self.start_norm = haar_l1(self.tensor, self.trees, axes)
-        self.norm = self.start_norm
+        self.start_norm = self.norm = 0.0
         # One stretch of memory for the folders of every axis in turn: fresh memory costs time.
         self.memory: FloatArray = np.empty(2 * self.tensor.size, self.tensor.dtype)
 
@@ -79,6 +78,8 @@ class Descent:
             before = self._objective(self.norm, self.trees)
             for axis in order:
                 self._improve(axis)
+            if done == 1:
+                before = self._objective(self.start_norm, {axis: t[0] for axis, t in self.history.items()})
             for axis, trees in self.history.items():
                 trees.append(self.trees[axis])
             fall = before - self._objective(self.norm, self.trees)
@@ -102,6 +103,7 @@ class Descent:
         others = {name: tree for name, tree in self.trees.items() if name != axis}
         if self.seen_from.get(axis) == others:
             return
+        is_first = not self.seen_from
         self.seen_from[axis] = others
         axes = self.settings.axes
         place = axes.index(axis)
@@ -109,6 +111,11 @@ class Descent:
         means = self.memory[: (2 * n_items - 1) * (self.tensor.size // n_items)].reshape(2 * n_items - 1, -1)
         by_place = {axes.index(name): tree for name, tree in others.items()}
         write_haar_rows(self.tensor, place, by_place, means[:n_items])
+        if is_first:
+            # The tensor is expanded along all other axes already.
+            self.start_norm = self.norm = haar_l1(
+                means[:n_items], {axis: self.trees[axis]}, (axis, "coefficient of the others")
+            )
         distances = row_distances(means[:n_items], self.engine)
         self.affinities[axis] = frozen(affinity_of_distances(distances, self.exponent))
         if n_items == 1:

@@ -63,7 +63,7 @@ class BinaryFolders:
 
     @property
     def depth(self) -> float:
-        """Steps from the root to a leaf, on average; the sizes of all folders add up to those of all leaves."""
+        """Steps from the root to a leaf, on average: each folder is a step for each of its items."""
         return float(self.sizes[self.n_items :].sum() / self.n_items)
 
     def tree(self) -> PartitionTree:

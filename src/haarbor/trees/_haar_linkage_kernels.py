@@ -40,13 +40,14 @@ def _nearest(cost, size, row):
     """Column after `row` with the least entry; of equals the smallest folder, then the first; or -1."""
     found = -1
     for column in range(row + 1, cost.shape[0]):
-        if size[column] > 0:
-            if (
-                found < 0
-                or cost[row, column] < cost[row, found]
-                or (cost[row, column] == cost[row, found] and size[column] < size[found])
-            ):
-                found = column
+        if size[column] == 0:
+            continue
+        if found < 0:
+            found = column
+            continue
+        mine, best = cost[row, column], cost[row, found]
+        if mine < best or (mine == best and size[column] < size[found]):
+            found = column
     return found
 
 
