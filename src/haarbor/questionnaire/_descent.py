@@ -63,6 +63,7 @@ class Descent:
         self.history = {axis: [tree] for axis, tree in self.trees.items()}
         self.affinities: dict[str, FloatArray] = {}
         self.seen_from: dict[str, dict[str, PartitionTree]] = {}
+        # Known once the tensor is expanded for the first time. Until then the first part of the objective is 1.
         self.start_norm = self.norm = 0.0
         # One stretch of memory for the folders of every axis in turn: fresh memory costs time.
         self.memory: FloatArray = np.empty(2 * self.tensor.size, self.tensor.dtype)
@@ -78,8 +79,6 @@ class Descent:
             before = self._objective(self.norm, self.trees)
             for axis in order:
                 self._improve(axis)
-            if done == 1:
-                before = self._objective(self.start_norm, {axis: t[0] for axis, t in self.history.items()})
             for axis, trees in self.history.items():
                 trees.append(self.trees[axis])
             fall = before - self._objective(self.norm, self.trees)

@@ -3,7 +3,7 @@
 from haarbor.trees._axis_trees import require_tree, require_trees_fit, row_and_column_trees, trees_by_axis
 from haarbor.trees._binary import binary_tree
 from haarbor.trees._build import build_tree
-from haarbor.trees._control_trees import halved_tree, random_tree_like
+from haarbor.trees._control_trees import halved_tree, ordered_tree_like, random_tree_like
 from haarbor.trees._flexible import flexible_tree
 from haarbor.trees._haar_tree import (
     DEFAULT_RESTRAINT,
@@ -32,6 +32,7 @@ __all__ = [
     "haar_tree",
     "halved_tree",
     "linked_folders",
+    "ordered_tree_like",
     "partition_distance",
     "random_tree_like",
     "require_haar_tree_fits",
