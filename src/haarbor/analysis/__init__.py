@@ -1,8 +1,10 @@
 """Analysis of a whole run: every batch is organised and scored, then all batches together."""
 
 from haarbor.analysis._asked_part import asked_part, checked_batch, require_run
+from haarbor.analysis._builder_results import builder_results
 from haarbor.analysis._classical_trees import CLASSICAL, classical_trees
 from haarbor.analysis._coherence_controls import CONTROLS, CoherenceControls, Control, coherence_controls
+from haarbor.analysis._compare_builders import compare_builders
 from haarbor.analysis._damaged_results import damaged_name, readable_result
 from haarbor.analysis._example_heads import example_heads, organization_gain
 from haarbor.analysis._head_geometry import HeadGeometry, head_geometry
@@ -40,9 +42,11 @@ __all__ = [
     "ValidTokens",
     "alike_groups",
     "asked_part",
+    "builder_results",
     "checked_batch",
     "classical_trees",
     "coherence_controls",
+    "compare_builders",
     "damaged_name",
     "escaped",
     "example_heads",

@@ -19,7 +19,7 @@ CLASSICAL = ("average", "ward")
 def classical_trees(
     tensor: FloatArray, axes: Sequence[str], method: Literal["average", "ward"]
 ) -> dict[str, PartitionTree]:
-    """Linkage of scipy on the slices of every axis, by Euclidean distance; the axes know nothing of each other.
+    """Linkage of scipy on the slices of every axis, by Euclidean distance; each axis by itself.
 
     Parameters
     ----------

@@ -99,9 +99,10 @@ class Question:
 
     @property
     def changed_options(self) -> dict[str, Any]:
-        """Options that are not the default ones."""
-        usual = Question.asked().options
-        return {name: value for name, value in self.options.items() if value != usual[name]}
+        """Options that are not the default ones; of a builder that is not the default, not its usual ones."""
+        builder = {name: self.options[name] for name in ("tree",) if self.options[name] != _DEFAULTS[name]}
+        usual = Question.asked(builder).options
+        return {**builder, **{name: value for name, value in self.options.items() if value != usual[name]}}
 
     def to_result(self) -> dict[str, Any]:
         """Plain mapping that a run can keep, also the arguments of ``organize_run``."""

@@ -80,6 +80,7 @@ def _summary(run: Run, found: RunAnalysis) -> dict[str, Any]:
         "model": run.model,
         "stream": found.stream,
         "content": found.content,
+        "tree": found.tree,
         "n_heads": int(raw.size),
         "n_batches": len(found.batches),
         "batches_reused": found.n_reused,

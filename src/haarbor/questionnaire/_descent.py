@@ -63,7 +63,7 @@ class Descent:
         self.history = {axis: [tree] for axis, tree in self.trees.items()}
         self.affinities: dict[str, FloatArray] = {}
         self.seen_from: dict[str, dict[str, PartitionTree]] = {}
-        # Known once the tensor is expanded for the first time. Until then the first part of the objective is 1.
+        # Known once the tensor is expanded for the first time. Until then the objective counts it as 1.
         self.start_norm = self.norm = 0.0
         # One stretch of memory for the folders of every axis in turn: fresh memory costs time.
         self.memory: FloatArray = np.empty(2 * self.tensor.size, self.tensor.dtype)

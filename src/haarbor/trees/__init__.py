@@ -3,6 +3,7 @@
 from haarbor.trees._axis_trees import require_tree, require_trees_fit, row_and_column_trees, trees_by_axis
 from haarbor.trees._binary import binary_tree
 from haarbor.trees._build import build_tree
+from haarbor.trees._collapsed_chains import CollapsedTree, collapsed_chains, drawn_tree
 from haarbor.trees._control_trees import halved_tree, ordered_tree_like, random_tree_like
 from haarbor.trees._flexible import flexible_tree
 from haarbor.trees._haar_tree import (
@@ -23,11 +24,14 @@ __all__ = [
     "DEFAULT_RESTRAINT",
     "LARGEST_EXPONENT",
     "LARGEST_LOG_WEIGHT",
+    "CollapsedTree",
     "PartitionTree",
     "PrunedTree",
     "binary_tree",
     "build_tree",
+    "collapsed_chains",
     "depth_price",
+    "drawn_tree",
     "flexible_tree",
     "haar_tree",
     "halved_tree",
