@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import linkage
 
 import haarbor as hb
 from haarbor.analysis import coherence_controls
 from haarbor.analysis._coherence_controls import CONTROLS
-from haarbor.trees._control_trees import halved_tree, random_tree_like
+from haarbor.stored_result import result_type_of
+from haarbor.trees._control_trees import halved_tree, ordered_tree_like, random_tree_like
 from tests.reference.haar import haar_coefficients, haar_functions
 
 AXES = ("query", "key", "head")
@@ -22,6 +26,15 @@ def test_norms_are_those_of_expansions_written_out(rng):
     assert found.organised == pytest.approx(slow_l1(X, org.trees), rel=1e-12)
     plain = {axis: halved_tree(n) for axis, n in zip(AXES, X.shape, strict=True)}
     assert found.original_order.tolist() == pytest.approx([slow_l1(X, plain)], rel=1e-12)
+    same_shape = {axis: ordered_tree_like(tree) for axis, tree in org.trees.items()}
+    assert found.same_shape_order.tolist() == pytest.approx([slow_l1(X, same_shape)], rel=1e-12)
+    for method in ("average", "ward"):
+        trees = {
+            axis: hb.PartitionTree.from_linkage(linkage(np.moveaxis(X, place, 0).reshape(n, -1), method))
+            for place, (axis, n) in enumerate(zip(AXES, X.shape, strict=True))
+        }
+        norm = getattr(found, f"{method}_linkage").tolist()
+        assert norm == pytest.approx([slow_l1(X, trees)], rel=1e-12)
     for place in range(2):
         chance = np.random.default_rng([7, place])
         shuffled = {
@@ -83,6 +96,9 @@ def test_masked_logits_do_not_matter(rng):
     [
         {"n_iterations": 1, "tree": "binary", "initial": "gaussian", "cut": "balanced"},
         {"refine": "published", "alpha": 1.0, "beta": 0.5, "tree_constant": 2.0},
+        {"tree": "haar", "restraint": 0.2},
+        {"tree": "haar", "start": {"query": halved_tree(12).permuted(np.arange(12)[::-1] ^ 1)}},
+        {"start": "order", "n_iterations": 1},
     ],
 )
 def test_settings_of_the_organisation_are_those_of_the_control(rng, options):
@@ -135,3 +151,27 @@ def test_what_cannot_be_compared_is_refused():
         coherence_controls(np.zeros_like(X), org)
     with pytest.raises(hb.SettingError, match="control must be one of"):
         coherence_controls(X, org, n_seeds=1).ratios("luck")
+
+
+def test_results_of_the_first_version_have_fewer_controls():
+    X = hb.datasets.synthetic_attention(8, 1, 2)
+    found = coherence_controls(X, hb.organize(X), n_seeds=1)
+    assert found.made == CONTROLS
+    known = result_type_of(found)
+    old = known.fields_of(found)
+    for name in ("same_shape_order", "average_linkage", "ward_linkage"):
+        del old[name]
+    read = known.result(1, old)
+    assert read.made == CONTROLS[:4]
+    assert "ward" not in repr(read)
+    with pytest.raises(hb.SettingError, match="control must be one that was made"):
+        read.ratios("ward_linkage")
+
+
+def test_wide_trees_are_compared_with_wide_order_trees():
+    # In this order the tree found is the order tree already, of two wide folders.
+    X = np.repeat([1.0, 5.0], 4)[:, None] * np.ones(8)
+    tree = hb.PartitionTree([[0] * 8, [0] * 4 + [1] * 4, list(range(8))])
+    org = replace(hb.organize(X, n_iterations=1), trees={"query": tree, "key": tree})
+    found = coherence_controls(X, org, n_seeds=1)
+    assert found.ratios("same_shape_order").tolist() == [1.0]

@@ -87,3 +87,11 @@ def test_what_cannot_be_asked_is_one_line(asked, message):
     with pytest.raises(SettingError, match=message) as caught:
         Question.asked(**asked)
     assert "\n" not in str(caught.value)
+
+
+def test_changed_options_of_a_builder_are_told_from_its_usual_ones():
+    assert Question.asked().changed_options == {}
+    assert Question.asked({"tree": "haar"}).changed_options == {"tree": "haar"}
+    asked = {"tree": "haar", "restraint": 0.1, "n_iterations": 3}
+    assert Question.asked(asked).changed_options == asked
+    assert Question.asked(asked) == Question.asked(Question.asked(asked).changed_options)

@@ -104,3 +104,13 @@ def test_one_leaf_is_a_figure(tmp_path):
 def test_wrong_options_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         tree_figure(TREE, **options)
+
+
+def test_chains_of_a_deep_tree_are_one_step_with_a_count():
+    rows = [np.minimum(np.arange(45), level) for level in range(44)]
+    figure = tree_figure(hb.PartitionTree([*rows, np.arange(45)]))
+    panel = figure.axes[0]
+    assert [t.get_text() for t in panel.texts if "steps" in t.get_text()] == ["43 steps"]
+    assert panel.get_ylabel() == "level, chains as one"
+    assert panel.get_ylim()[0] == pytest.approx(2.12)
+    assert figure.get_size_inches()[1] < 3

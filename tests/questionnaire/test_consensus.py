@@ -5,6 +5,7 @@ import pytest
 
 import haarbor as hb
 from haarbor.errors import SettingError, ShapeError
+from tests.samples import causal_probabilities
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +74,25 @@ def test_missing_tensors_and_no_batches_are_refused(batches):
         hb.consensus(itertools.repeat(tensors[0]), organizations[:1])
     with pytest.raises(SettingError, match="at least one batch"):
         hb.consensus([], [])
+
+
+def test_a_haar_consensus_lowers_the_norms_of_all_batches_together(rng):
+    tensors = [causal_probabilities(rng, n, 6) for n in (7, 9)]
+    organizations = [hb.organize(X, tree="haar") for X in tensors]
+    found = hb.consensus(tensors, organizations)
+    rows = []
+    for X, org in zip(tensors, organizations, strict=True):
+        others = {axis: tree for axis, tree in org.trees.items() if axis != "head"}
+        rows.append(np.moveaxis(hb.haar_transform(X, others), 2, 0).reshape(6, -1))
+    assert found.tree == hb.haar_tree(np.concatenate(rows, axis=1))
+    assert found.affinity.shape == (6, 6)
+
+
+def test_very_many_batches_are_thinned(rng, monkeypatch):
+    X = causal_probabilities(rng, 8, 5)
+    org = hb.organize(X, tree="haar")
+    monkeypatch.setattr("haarbor.questionnaire._consensus._MOST_BYTES", X.nbytes)
+    found = hb.consensus([X, X, X], [org] * 3)
+    others = {axis: tree for axis, tree in org.trees.items() if axis != "head"}
+    rows = np.moveaxis(hb.haar_transform(X, others), 2, 0).reshape(5, -1)[:, ::3]
+    assert found.tree == hb.haar_tree(np.concatenate([rows] * 3, axis=1))

@@ -178,6 +178,7 @@ def test_settings_travel_with_the_result(rng):
         "axes": ("query", "key", "head"), "n_iterations": 2, "initial": "gaussian",
         "alpha": {"query": 1.0, "key": 1.0, "head": 1.0}, "beta": {"query": 0.5, "key": 0.5, "head": 0.5},
         "tree": "binary", "tree_constant": 2.0, "cut": "balanced", "refine": "published",
+        "restraint": 0.01, "tolerance": 1e-4, "start": "affinity",
         "engine": "cpu", "precision": "float32", "masked_entries": "unmasked",
     }  # fmt: skip
 
@@ -198,7 +199,7 @@ def test_the_defaults_are_those_of_the_contract(rng):
         ({"n_iterations": True}, r"n_iterations must be a whole number in 1\.\.10000; found True"),
         ({"n_iterations": 10**30}, r"n_iterations must be a whole number in 1\.\.10000; found 1000000"),
         ({"initial": "euclid"}, "initial must be one of 'cosine', 'gaussian'; found 'euclid'"),
-        ({"tree": "oak"}, "tree must be one of 'flexible', 'binary'; found 'oak'"),
+        ({"tree": "oak"}, "tree must be one of 'flexible', 'binary', 'haar'; found 'oak'"),
         ({"cut": "half"}, "cut must be one of 'zero', 'balanced'; found 'half'"),
         ({"refine": "never"}, "refine must be one of 'latest', 'published'; found 'never'"),
         ({"tree_constant": 0}, "tree_constant must be positive and finite; found 0"),

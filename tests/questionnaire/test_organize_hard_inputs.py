@@ -30,7 +30,7 @@ def assert_usable(org, X):
     assert_close(back, np.asarray(X, dtype=float), scale=1.0)
 
 
-@pytest.mark.parametrize("tree", ["flexible", "binary"])
+@pytest.mark.parametrize("tree", ["flexible", "binary", "haar"])
 @pytest.mark.parametrize(
     "shape",
     [
@@ -58,7 +58,7 @@ def test_numbers_of_items_around_the_twelve_eigenpairs(rng, n_items):
     assert_usable(hb.organize(X, n_iterations=2), X)
 
 
-@pytest.mark.parametrize("tree", ["flexible", "binary"])
+@pytest.mark.parametrize("tree", ["flexible", "binary", "haar"])
 @pytest.mark.parametrize("initial", ["cosine", "gaussian"])
 def test_all_heads_identical(rng, tree, initial):
     X = np.repeat(causal_probabilities(rng, 7, 1), 5, axis=2)

@@ -20,5 +20,7 @@ def test_build_tree_hands_its_settings_on(affinity):
 
 
 def test_unknown_builders_are_refused(affinity):
-    with pytest.raises(hb.SettingError, match="tree must be one of 'flexible', 'binary'; found 'oak'"):
+    with pytest.raises(
+        hb.SettingError, match="tree must be one of 'flexible', 'binary', 'haar'; found 'oak'"
+    ):
         hb.build_tree(affinity, tree="oak")

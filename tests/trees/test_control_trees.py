@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 import haarbor as hb
 from haarbor.testing import partition_trees
-from haarbor.trees._control_trees import halved_tree, random_tree_like
+from haarbor.trees._control_trees import halved_tree, ordered_tree_like, random_tree_like
 from tests.assertions import assert_same_tree
+from tests.samples import random_tree
 
 
 @pytest.mark.parametrize("n_items", [1, 2, 3, 5, 8, 13])
@@ -56,3 +57,16 @@ def test_folder_sizes_of_a_random_tree_are_left_to_chance():
         for seed in range(20)
     }
     assert len(sizes) > 3
+
+
+def test_an_ordered_tree_has_the_shape_of_the_tree_and_the_order_of_the_items(rng):
+    for n_items in (1, 2, 7, 20):
+        tree = random_tree(rng, n_items)
+        ordered = ordered_tree_like(tree)
+        assert sorted(ordered.pruned.sizes.tolist()) == sorted(tree.pruned.sizes.tolist())
+        assert ordered.n_levels == tree.n_levels
+        for partition in ordered:
+            for items in partition:
+                assert items.tolist() == list(range(items[0], items[-1] + 1))
+        assert ordered_tree_like(ordered) == ordered
+        assert ordered_tree_like(halved_tree(n_items)) == halved_tree(n_items)

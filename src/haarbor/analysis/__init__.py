@@ -1,7 +1,10 @@
 """Analysis of a whole run: every batch is organised and scored, then all batches together."""
 
 from haarbor.analysis._asked_part import asked_part, checked_batch, require_run
+from haarbor.analysis._builder_results import builder_results
+from haarbor.analysis._classical_trees import CLASSICAL, classical_trees
 from haarbor.analysis._coherence_controls import CONTROLS, CoherenceControls, Control, coherence_controls
+from haarbor.analysis._compare_builders import compare_builders
 from haarbor.analysis._damaged_results import damaged_name, readable_result
 from haarbor.analysis._example_heads import example_heads, organization_gain
 from haarbor.analysis._head_geometry import HeadGeometry, head_geometry
@@ -9,6 +12,7 @@ from haarbor.analysis._head_groups import alike_groups, outlying_heads
 from haarbor.analysis._head_score import HeadScore
 from haarbor.analysis._head_scores import head_scores
 from haarbor.analysis._head_trees import HeadTrees, head_trees
+from haarbor.analysis._held_out_coherence import METHODS, HeldOutCoherence, held_out_coherence
 from haarbor.analysis._organize_run import RunAnalysis, organize_run
 from haarbor.analysis._organized_heads import require_logits
 from haarbor.analysis._question import Question, question_before
@@ -20,13 +24,16 @@ from haarbor.analysis._softmax_scores import measured
 from haarbor.analysis._valid_tokens import ValidTokens, valid_tokens
 
 __all__ = [
+    "CLASSICAL",
     "CONTROLS",
+    "METHODS",
     "Cell",
     "CoherenceControls",
     "Control",
     "HeadGeometry",
     "HeadScore",
     "HeadTrees",
+    "HeldOutCoherence",
     "Question",
     "ResultTable",
     "RunAnalysis",
@@ -35,14 +42,18 @@ __all__ = [
     "ValidTokens",
     "alike_groups",
     "asked_part",
+    "builder_results",
     "checked_batch",
+    "classical_trees",
     "coherence_controls",
+    "compare_builders",
     "damaged_name",
     "escaped",
     "example_heads",
     "head_geometry",
     "head_scores",
     "head_trees",
+    "held_out_coherence",
     "measured",
     "organization_gain",
     "organize_run",

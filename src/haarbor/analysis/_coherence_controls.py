@@ -3,35 +3,59 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from haarbor.analysis._classical_trees import classical_trees
 from haarbor.array_types import BoolArray, FloatArray, frozen
 from haarbor.errors import AffinityWarning, DataError, SettingError
 from haarbor.named_axes import checked_mask
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_function, require_kind, require_whole_number
-from haarbor.questionnaire import Content, Organization, QuestionnaireSettings, neutral_tensor, organize
+from haarbor.questionnaire import Content, Organization, neutral_tensor, organize
 from haarbor.stored_result import stored_result
-from haarbor.trees import halved_tree, random_tree_like
+from haarbor.trees import PartitionTree, halved_tree, ordered_tree_like, random_tree_like
 from haarbor.wavelets import haar_l1
 
 __all__ = ["CONTROLS", "CoherenceControls", "Control", "coherence_controls"]
 
-Control = Literal["shuffled_items", "random_trees", "shuffled_entries", "original_order"]
-CONTROLS: tuple[Control, ...] = ("shuffled_items", "random_trees", "shuffled_entries", "original_order")
+Control = Literal[
+    "shuffled_items",
+    "random_trees",
+    "shuffled_entries",
+    "original_order",
+    "same_shape_order",
+    "average_linkage",
+    "ward_linkage",
+]
+CONTROLS: tuple[Control, ...] = (
+    "shuffled_items",
+    "random_trees",
+    "shuffled_entries",
+    "original_order",
+    "same_shape_order",
+    "average_linkage",
+    "ward_linkage",
+)
 """In the order in which tables list them."""
 
 
-@stored_result("CoherenceControls")
+def _without_shapes(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "same_shape_order": None, "average_linkage": None, "ward_linkage": None}
+
+
+@stored_result("CoherenceControls", version=2, upgrades={1: _without_shapes})
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CoherenceControls:
-    """Coherence of a tensor on its trees, and of four controls to compare it with.
+    """Coherence of a tensor on its trees, and of controls to compare it with.
 
     Coherence is the l1 norm of the Haar expansion: the sum of the absolute coefficients. Lower is better.
+    All of it is measured on the data that the trees were built from, so trees that were searched for are
+    flattered; :func:`haarbor.analysis.held_out_coherence` is the fair figure.
     """
 
     organised: float
@@ -44,7 +68,20 @@ class CoherenceControls:
     """Of the tensor with its valid entries shuffled, organised afresh, shape (n_seeds,)."""
     original_order: FloatArray
     """On trees that halve the original order again and again, shape (1,): this control is not random."""
+    same_shape_order: FloatArray | None = None
+    """On trees of the shape of those found, with the items in their original order, shape (1,): what the
+    order is worth where wide and narrow folders are compared with their like. None in results of a
+    version that did not make it."""
+    average_linkage: FloatArray | None = None
+    """On trees of scipy's average linkage of the slices of each axis, shape (1,), or None."""
+    ward_linkage: FloatArray | None = None
+    """On trees of scipy's Ward linkage of the slices of each axis, shape (1,), or None."""
     seed: int
+
+    @property
+    def made(self) -> tuple[Control, ...]:
+        """The controls that were made; results of earlier versions have fewer."""
+        return tuple(control for control in CONTROLS if getattr(self, control) is not None)
 
     @property
     def n_seeds(self) -> int:
@@ -60,11 +97,16 @@ class CoherenceControls:
             raise SettingError(
                 f"control must be one of {', '.join(CONTROLS)}; found {control!r}. Name one of them."
             )
+        if control not in self.made:
+            raise SettingError(
+                f"control must be one that was made, {', '.join(self.made)}; found {control!r}. Make the "
+                "controls again."
+            )
         found: FloatArray = getattr(self, control) / self.organised
         return found
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name} {float(self.ratios(name).mean()):.2f}x" for name in CONTROLS)
+        told = ", ".join(f"{name} {float(self.ratios(name).mean()):.2f}x" for name in self.made)
         return f"CoherenceControls({self.organised:.6g}; {told}; {self.n_seeds} seeds)"
 
 
@@ -139,14 +181,20 @@ def coherence_controls(
         found["shuffled_items"].append(haar_l1(tensor, shuffled, axes))
         random = {axis: random_tree_like(tree, rng) for axis, tree in trees.items()}
         found["random_trees"].append(haar_l1(tensor, random, axes))
-        found["shuffled_entries"].append(_shuffled_coherence(tensor, valid, kind, organization.settings, rng))
+        found["shuffled_entries"].append(_shuffled_coherence(tensor, valid, kind, organization, rng))
         if on_progress is not None:
             on_progress("controls", place + 1, n_seeds)
-    plain = {axis: halved_tree(tree.n_items) for axis, tree in trees.items()}
+    fixed: dict[str, Mapping[str, PartitionTree]] = {
+        "original_order": {axis: halved_tree(tree.n_items) for axis, tree in trees.items()},
+        "same_shape_order": {axis: ordered_tree_like(tree) for axis, tree in trees.items()},
+        "average_linkage": classical_trees(tensor, axes, "average"),
+        "ward_linkage": classical_trees(tensor, axes, "ward"),
+    }
+    for name, others in fixed.items():
+        found[name] = [haar_l1(tensor, others, axes)]
     return CoherenceControls(
         organised=haar_l1(tensor, trees, axes),
         **{name: frozen(np.array(values)) for name, values in found.items()},
-        original_order=frozen(np.array([haar_l1(tensor, plain, axes)])),
         seed=int(seed),
     )
 
@@ -155,10 +203,13 @@ def _shuffled_coherence(
     tensor: FloatArray,
     valid: BoolArray,
     kind: Literal["logits", "probabilities", "unmasked"],
-    settings: QuestionnaireSettings,
+    organization: Organization,
     rng: np.random.Generator,
 ) -> float:
     """Coherence of the tensor with its valid entries shuffled, on trees found for the shuffled tensor."""
+    settings = organization.settings
+    # Given first trees are the first of their axis.
+    start = {axis: organization.history[axis][0] for axis in settings.axes if organization.history[axis]}
     shuffled = tensor.copy()
     shuffled[valid] = rng.permutation(tensor[valid])
     if kind != "unmasked":
@@ -170,5 +221,7 @@ def _shuffled_coherence(
             shuffled, settings.axes, n_iterations=settings.n_iterations, initial=settings.initial,
             alpha=settings.alpha, beta=settings.beta, tree=settings.tree,
             tree_constant=settings.tree_constant, cut=settings.cut, refine=settings.refine,
+            restraint=settings.restraint, tolerance=settings.tolerance,
+            start=start if settings.start == "given" else settings.start,
         )  # fmt: skip
     return haar_l1(shuffled, again.trees, settings.axes)

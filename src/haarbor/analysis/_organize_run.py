@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from haarbor.analysis._asked_part import asked_part
+from haarbor.analysis._builder_results import NOTE, OF_A_BATCH, aside, put_aside
 from haarbor.analysis._damaged_results import damaged_name, tell_remade, whole_result
 from haarbor.analysis._question import Question
 from haarbor.analysis._valid_tokens import valid_tokens
@@ -28,15 +29,6 @@ from haarbor.wavelets import (
 
 __all__ = ["RunAnalysis", "organize_run"]
 
-_OF_A_BATCH: Mapping[str, type] = {
-    "organization": Organization,
-    "head-entropy": HeadEntropy,
-    "network-entropy": NetworkEntropy,
-}
-_NOTE = "asked"
-"""Result that holds the options a batch was organised with. It is written last: where it is, the other
-results of the batch are complete."""
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RunAnalysis:
@@ -45,6 +37,8 @@ class RunAnalysis:
     batches: tuple[int, ...]
     content: str
     stream: str
+    tree: str
+    """Builder of the trees: "flexible", "binary" or "haar"."""
     head_entropies: tuple[HeadEntropy, ...]
     network_entropies: tuple[NetworkEntropy, ...]
     stability: RankingStability
@@ -115,6 +109,9 @@ def organize_run(
     Notes
     -----
     Padding is cut away before anything is computed, so batches may differ in tokens.
+
+    The results of another builder (``options={"tree": "haar"}``) are put aside, not lost: asked for again
+    they are taken back, and :func:`haarbor.analysis.compare_builders` compares all that are there.
     """
     part = asked_part(run, content, stream)
     question = Question.asked(options, k, network_k)
@@ -131,11 +128,13 @@ def organize_run(
     for done, batch in enumerate(batches):
         found = _finished(part, batch, question, damaged)
         if found is None:
-            if not made:
-                # They are made from all batches, so they are no longer valid once one batch changes.
-                stability = together = None
-                part.delete_result("ranking-stability")
-                part.delete_result("consensus")
+            # They are made from all batches, so they are no longer valid once one batch changes.
+            stability = together = None
+            part.delete_result("ranking-stability")
+            part.delete_result("consensus")
+            put_aside(part, batch, question)
+            found = _taken_back(part, batch, question)
+        if found is None:
             made += 1
             found = _organize_batch(part, batch, question, engine)
         each.append(found)
@@ -153,6 +152,7 @@ def organize_run(
         batches=batches,
         content=part.content,
         stream=part.stream,
+        tree=question.options["tree"],
         head_entropies=tuple(found.head_entropy for found in each),
         network_entropies=tuple(found.network_entropy for found in each),
         stability=stability,
@@ -170,12 +170,12 @@ def _tensors(part: RunPart, batches: Sequence[int]) -> Iterator[Any]:
 
 def _finished(part: RunPart, batch: int, question: Question, damaged: list[str]) -> _Batch | None:
     """Return the results of a batch if all are there; append the names of damaged ones to `damaged`."""
-    note = whole_result(part, _NOTE, dict, damaged, batch=batch)
+    note = whole_result(part, NOTE, dict, damaged, batch=batch)
     if note is None or Question.kept(note) != question:
         return None
-    found = {name: part.kept_result(name, batch=batch).value for name in _OF_A_BATCH}
+    found = {name: part.kept_result(name, batch=batch).value for name in OF_A_BATCH}
     # Missing results count as damaged too: the note says that they were there.
-    lost = [name for name, kind in _OF_A_BATCH.items() if not isinstance(found[name], kind)]
+    lost = [name for name, kind in OF_A_BATCH.items() if not isinstance(found[name], kind)]
     damaged += [damaged_name(name, batch) for name in lost]
     if lost:
         return None
@@ -190,12 +190,26 @@ def _organize_batch(part: RunPart, batch: int, question: Question, engine: Any) 
     found = _Batch(
         org, head_entropy(X, org.trees, question.k), network_entropy(X, org.trees, question.network_k)
     )
+    _keep(part, batch, question, found)
+    return found
+
+
+def _taken_back(part: RunPart, batch: int, question: Question) -> _Batch | None:
+    """Results of the builder that were put aside, if they are those asked for; now the current ones."""
+    values = aside(part, batch, question)
+    if values is None:
+        return None
+    found = _Batch(values["organization"], values["head-entropy"], values["network-entropy"])
+    _keep(part, batch, question, found)
+    return found
+
+
+def _keep(part: RunPart, batch: int, question: Question, found: _Batch) -> None:
     results = {
-        "organization": org,
+        "organization": found.organization,
         "head-entropy": found.head_entropy,
         "network-entropy": found.network_entropy,
     }
-    part.delete_result(_NOTE, batch=batch)
-    for name, value in {**results, _NOTE: question.to_result()}.items():
+    part.delete_result(NOTE, batch=batch)
+    for name, value in {**results, NOTE: question.to_result()}.items():
         part.save_result(value, name, batch=batch)
-    return found

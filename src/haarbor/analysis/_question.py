@@ -71,6 +71,11 @@ class Question:
                 "See haarbor.organize for what they mean."
             )
         values = {**_DEFAULTS, **given}
+        if not isinstance(values["start"], str) or values["start"] == "given":
+            raise SettingError(
+                "start must be 'auto', 'order' or 'affinity' for a run, whose batches differ; found "
+                f"{found_text(values['start'])}. Pass trees to haarbor.organize instead."
+            )
         for name in ("alpha", "beta"):
             values[name] = exponent_by_axis(name, values[name], _AXES)
         settings = QuestionnaireSettings(
@@ -94,9 +99,10 @@ class Question:
 
     @property
     def changed_options(self) -> dict[str, Any]:
-        """Options that are not the default ones."""
-        usual = Question.asked().options
-        return {name: value for name, value in self.options.items() if value != usual[name]}
+        """Options that are not the default ones; of a builder that is not the default, not its usual ones."""
+        builder = {name: self.options[name] for name in ("tree",) if self.options[name] != _DEFAULTS[name]}
+        usual = Question.asked(builder).options
+        return {**builder, **{name: value for name, value in self.options.items() if value != usual[name]}}
 
     def to_result(self) -> dict[str, Any]:
         """Plain mapping that a run can keep, also the arguments of ``organize_run``."""

@@ -37,9 +37,22 @@ def organize(
     ] = None,
     content: ContentOption = None,
     stream: StreamOption = None,
+    tree: Annotated[
+        str,
+        typer.Option(
+            metavar="flexible|binary|haar",
+            help="Builder of the trees: flexible, binary, or haar, which lowers one objective.",
+        ),
+    ] = "flexible",
     iterations: Annotated[
-        int, typer.Option(metavar="N", min=1, max=1000, help="Iterations of the questionnaire at most.")
-    ] = 3,
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=1000,
+            help="Iterations at most; by default 3, with --tree haar as many as help.",
+        ),
+    ] = None,
     refine: Annotated[
         str,
         typer.Option(
@@ -91,6 +104,7 @@ def organize(
 
     options = {
         "n_iterations": iterations,
+        "tree": checked_choice("--tree", tree, ("flexible", "binary", "haar")),
         "refine": checked_choice("--refine", refine, ("latest", "published")),
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
     }

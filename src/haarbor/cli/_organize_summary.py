@@ -43,6 +43,7 @@ def organize_summary(run: Run, found: RunAnalysis) -> dict[str, Any]:
         "stream": found.stream,
         "streams": {stream.name: stream.n_layers * stream.n_heads for stream in run.plan.streams},
         "content": found.content,
+        "tree": found.tree,
         "n_heads": int(raw.size),
         "n_batches": len(found.batches),
         "batches_reused": found.n_reused,

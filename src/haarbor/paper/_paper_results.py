@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.analysis import CoherenceControls, Control
+from haarbor.analysis import CONTROLS, CoherenceControls, Control
 from haarbor.array_types import BoolArray, FloatArray, IntArray
 from haarbor.errors import ShapeError, StoreError
 from haarbor.head_labels import head_label
@@ -145,11 +145,10 @@ class PaperResults:
         several = len(self.batches) > 1
         tau = stability.mean_kendall_tau if several else float("nan")
         names = self.head_names
-        ratios: dict[Control, float | None] = {
-            "shuffled_items": self._mean_ratio("shuffled_items"),
-            "random_trees": self._mean_ratio("random_trees"),
-            "shuffled_entries": self._mean_ratio("shuffled_entries"),
-            "original_order": self._mean_ratio("original_order"),
+        ratios: dict[Control, float] = {
+            control: self._mean_ratio(control)
+            for control in CONTROLS
+            if self.controls and all(control in found.made for found in self.controls.values())
         }
         return {
             "network": self.name,
@@ -181,9 +180,7 @@ class PaperResults:
             "coherence_of_controls_over_organised": ratios if self.controls else None,
         }
 
-    def _mean_ratio(self, control: Control) -> float | None:
-        if not self.controls:
-            return None
+    def _mean_ratio(self, control: Control) -> float:
         return float(np.mean(np.concatenate([found.ratios(control) for found in self.controls.values()])))
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from haarbor.analysis import CONTROLS, Cell, ResultTable
+from haarbor.analysis import Cell, ResultTable
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
 from haarbor.options import found_text
@@ -20,6 +20,9 @@ _CONTROL_WORDS = {
     "random_trees": "random trees, as many folders on each level",
     "shuffled_entries": "entries shuffled, organised afresh",
     "original_order": "original order, halved again and again",
+    "same_shape_order": "original order, on trees of the same shape",
+    "average_linkage": "average linkage of the slices",
+    "ward_linkage": "Ward's linkage of the slices",
 }
 
 
@@ -202,7 +205,7 @@ def _controls(results: Sequence[PaperResults]) -> ResultTable:
             rows.append(
                 (found.name, int(batch), "organised", None, controls.organised, 1.0, None, None, None)
             )
-            for control in CONTROLS:
+            for control in controls.made:
                 norms, ratios = getattr(controls, control), controls.ratios(control)
                 several = ratios.size > 1
                 rows.append(

@@ -18,7 +18,7 @@ from haarbor.plots._leaf_places import checked_order, leaf_places
 from haarbor.plots.style._figure_text import add_title, checked_labels
 from haarbor.plots.style._head_layers import HeadLayers, add_layer_bar, checked_head_layers
 from haarbor.plots.style._house_style import PAGE_WIDTH, PALE_INK, blank_figure, in_house_style, label_size
-from haarbor.trees import PartitionTree
+from haarbor.trees import CollapsedTree, PartitionTree, drawn_tree
 
 __all__ = ["draw_tree", "tree_figure"]
 
@@ -38,7 +38,8 @@ def tree_figure(
     """Tree with the root on top, one row per level, leaves below in leaf order.
 
     A folder that does not split is a straight line down. Folders whose leaves are all of one layer
-    have its colour, mixed ones are grey.
+    have its colour, mixed ones are grey. In a tree of more than 20 levels a chain, a row of folders from
+    which small parts come off one after another, is drawn as one folder with the number of its steps.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def tree_figure(
         raise SettingError(f"width must be a number of inches; found {found_text(width)}. Pass such as 5.0.")
     inches = width if width is not None else float(np.clip(0.16 * tree.n_items + 1.2, 3.4, PAGE_WIDTH))
     spacing = (inches - _MARGIN) / tree.n_items
-    height = float(np.clip(0.34 * tree.n_levels + 1.0, 1.4, 5.5))
+    height = float(np.clip(0.34 * drawn_tree(tree).tree.n_levels + 1.0, 1.4, 5.5))
     figure = blank_figure(inches, height + (0.35 if layers.n_layers > 1 else 0.0))
     panel = figure.subplots()
     draw_tree(panel, tree, leaves, layers, names, spacing)
@@ -83,6 +84,8 @@ def draw_tree(
     panel: Axes, tree: PartitionTree, leaves: IntArray, layers: HeadLayers, names: list[str], spacing: float
 ) -> None:
     """Draw a tree into `panel`, its leaves in the order `leaves` and `spacing` inches apart."""
+    drawn = drawn_tree(tree)
+    tree = drawn.tree
     segments, folders = _segments(tree, leaves)
     thin = float(np.clip(72 * spacing / 7, 0.45, 1.0))
     panel.add_collection(
@@ -98,7 +101,7 @@ def draw_tree(
     )  # fmt: skip
     panel.set_xlim(-0.8, tree.n_items - 0.2)
     panel.set_ylim(bottom + 0.12, -0.25)
-    panel.set_ylabel("level")
+    panel.set_ylabel("level" if drawn.steps.max() <= 1 else "level, chains as one")
     panel.yaxis.set_major_locator(MaxNLocator(12, integer=True, min_n_ticks=1))
     for side in ("bottom", "left"):
         panel.spines[side].set_visible(False)
@@ -107,6 +110,18 @@ def draw_tree(
     panel.tick_params(axis="y", length=0)
     panel.set_xticks([])
     _add_leaf_names(panel, [names[item] for item in leaves], spacing, bottom)
+    _add_step_counts(panel, drawn, leaves)
+
+
+def _add_step_counts(panel: Axes, drawn: CollapsedTree, leaves: IntArray) -> None:
+    """Write the number of steps on the bars that stand for a chain."""
+    middle = leaf_places(drawn.tree, leaves).middle
+    for folder in np.flatnonzero(drawn.steps > 1):
+        panel.annotate(
+            f"{drawn.steps[folder]} steps", (middle[folder], drawn.tree.pruned.last_level[folder]),
+            xytext=(0, 1.5), textcoords="offset points", ha="center", va="bottom", fontsize=5,
+            bbox=dict(boxstyle="square,pad=0.1", facecolor="white", linewidth=0), zorder=4,
+        )  # fmt: skip
 
 
 def _segments(tree: PartitionTree, order: IntArray) -> tuple[AnyArray, IntArray]:

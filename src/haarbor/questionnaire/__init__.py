@@ -4,9 +4,10 @@ from haarbor.questionnaire._consensus import Consensus, consensus
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._organization import Convergence, Organization
 from haarbor.questionnaire._organize import organize
-from haarbor.questionnaire._settings import QuestionnaireSettings
+from haarbor.questionnaire._settings import BUILDERS, QuestionnaireSettings
 
 __all__ = [
+    "BUILDERS",
     "Consensus",
     "Content",
     "Convergence",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray, frozen
+from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines import L1Engine, engine_named
 from haarbor.errors import SettingError, ShapeError
@@ -18,8 +18,12 @@ from haarbor.spectral import distance_affinity
 from haarbor.stored_result import stored_result
 from haarbor.transport import tree_emd
 from haarbor.trees import PartitionTree, build_tree, partition_distance
+from haarbor.wavelets import haar_transform
 
 __all__ = ["Consensus", "consensus"]
+
+# What the items of all batches, laid side by side for a Haar tree, may take.
+_MOST_BYTES = 512 << 20
 
 
 @stored_result("Consensus")
@@ -87,7 +91,10 @@ def consensus(
     Notes
     -----
     :math:`D = \sum_b \mathrm{EMD}_b`; the tree is built from :math:`\exp(-D/\operatorname{median} D)`
-    with the settings of the first organisation.
+    with the settings of the first organisation. A Haar tree is not built from distances: it lowers the
+    sum of the l1 norms of all batches. So the items of each batch, expanded along its own trees, are laid
+    side by side; of very many batches every batch gives every second, third ... column, so that all
+    together take no more than 512 MB.
     """
     organizations = _checked(organizations, axis)
     summing = engine_named(engine)
@@ -98,19 +105,23 @@ def consensus(
             f"tensors must be one for each organisation; found {found_text(tensors)}. Pass a list of arrays."
         ) from None
     each: list[FloatArray] = []
+    settings = organizations[0].settings
+    features: list[FloatArray] = []
     # zip asks the organisations first, so no tensor is read when they are at their end.
     for organization, tensor in zip(organizations, rest, strict=False):
         trees = {name: tree for name, tree in organization.trees.items() if name != axis}
-        settings = organization.settings
-        distances = tree_emd(
-            tensor, trees, organization.axes, alpha=settings.alpha, beta=settings.beta, engine=summing
-        )
+        own = organization.settings
+        # Read once: it may lie in a run.
+        array = real_array(tensor) if settings.tree == "haar" else tensor
+        distances = tree_emd(array, trees, organization.axes, alpha=own.alpha, beta=own.beta, engine=summing)
         if each and distances.shape != each[0].shape:
             raise ShapeError(
                 f"all batches must have the same {axis}s; found {each[0].shape[0]} and {distances.shape[0]}. "
                 f"Leave out the batches with other {axis}s."
             )
         each.append(distances)
+        if settings.tree == "haar":
+            features.append(_expanded_items(array, trees, organization.axes, axis, len(organizations)))
     is_short = len(each) < len(organizations)
     if is_short or any(True for _ in rest):
         raise ShapeError(
@@ -120,8 +131,13 @@ def consensus(
     with np.errstate(over="ignore"):
         total = unscaled(np.sum(each, axis=0), 0, "the sum of the distances")
     affinity = distance_affinity(total)
-    settings = organizations[0].settings
-    tree = build_tree(affinity, tree=settings.tree, tree_constant=settings.tree_constant, cut=settings.cut)
+    tree = build_tree(
+        np.concatenate(features, axis=1) if features else affinity,
+        tree=settings.tree,
+        tree_constant=settings.tree_constant,
+        cut=settings.cut,
+        restraint=settings.restraint,
+    )
     return Consensus(
         axis=axis,
         tree=tree,
@@ -130,6 +146,21 @@ def consensus(
         tree_distance=frozen(np.array([partition_distance(o.trees[axis], tree) for o in organizations])),
         distance_correlation=frozen(np.array([_correlation(one, total - one) for one in each])),
     )
+
+
+def _expanded_items(
+    tensor: npt.ArrayLike,
+    trees: Mapping[str, PartitionTree],
+    axes: Sequence[str],
+    axis: str,
+    n_batches: int,
+) -> FloatArray:
+    """Items of an axis as rows, expanded along the trees of the others; thinned if all would be too many."""
+    place = list(axes).index(axis)
+    coefficients = np.moveaxis(haar_transform(tensor, trees, axes), place, 0)
+    rows: FloatArray = coefficients.reshape(coefficients.shape[0], -1)
+    step = -(-rows.nbytes * n_batches // _MOST_BYTES)
+    return np.ascontiguousarray(rows[:, ::step])
 
 
 def _checked(organizations: Sequence[Organization], axis: str) -> Sequence[Organization]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,11 @@ from haarbor.wavelets import haar_l1
 __all__ = ["Convergence", "Organization"]
 
 
-@stored_result("Convergence")
+def _without_objective(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "objective": None}
+
+
+@stored_result("Convergence", version=2, upgrades={1: _without_objective})
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Convergence:
     """How much each iteration changed the trees, and how well the tensor fits them."""
@@ -35,6 +40,9 @@ class Convergence:
     """
     coherence: FloatArray
     """l1 norm of the Haar expansion on all trees of the iteration, shape (n,); lower is better."""
+    objective: FloatArray | None
+    """What Haar trees lower: the coherence over that on the first trees, plus the price of depth, shape
+    (n,). None for other trees, which lower nothing."""
 
 
 @stored_result("Organization")
@@ -46,14 +54,16 @@ class Organization:
     trees: Mapping[str, PartitionTree]
     """Final tree of each axis."""
     history: Mapping[str, tuple[PartitionTree, ...]]
-    """All trees of each axis, oldest first; every axis but the last begins with its initial tree."""
+    """All trees of each axis, oldest first; every axis but the last begins with its initial tree, and with
+    Haar trees the last one too."""
     affinities: Mapping[str, FloatArray]
     """Last affinity of each axis, shape (n, n)."""
     initial_affinities: Mapping[str, FloatArray]
-    """First affinity of every axis but the last."""
+    """First affinity of every axis but the last; none where the first tree was not built from it."""
     period: int
     """Number of iterations after which the trees repeat: 1 if they settled, 2 or more if they cycle, 0 if
-    they had not repeated by the last iteration."""
+    they had not repeated by the last iteration. Haar trees never cycle: 1 if the objective no longer fell by
+    more than the tolerance, else 0."""
     n_iterations: int
     """Iterations made; fewer than asked for if the trees settled."""
     settings: QuestionnaireSettings
@@ -65,7 +75,7 @@ class Organization:
 
     @property
     def converged(self) -> bool:
-        """Whether the last iteration left the trees unchanged."""
+        """Whether the trees settled: the last iteration left them, or the objective, all but unchanged."""
         return self.period == 1
 
     def __repr__(self) -> str:
@@ -88,7 +98,8 @@ class Organization:
             "axes": ", ".join(f"{n} {axis}" for axis, n in sizes.items()),
             "iterations": f"{self.n_iterations}; the trees {state}",
             "levels of the trees": ", ".join(f"{axis} {tree.n_levels}" for axis, tree in self.trees.items()),
-            "first affinity": self.settings.initial,
+            "trees": self.settings.tree,
+            "first affinity": self.settings.initial if self.initial_affinities else "none",
             "masked entries": self.settings.masked_entries,
         }
         pictures = []
@@ -184,7 +195,19 @@ class Organization:
             iterations=frozen(np.arange(1, self.n_iterations + 1)),
             tree_change=changes,
             coherence=frozen(np.array(coherence)),
+            objective=self._objective(X, coherence),
         )
+
+    def _objective(self, X: npt.ArrayLike, coherence: list[float]) -> FloatArray | None:
+        if self.settings.tree != "haar":
+            return None
+        first = haar_l1(X, {axis: trees[0] for axis, trees in self.history.items()}, self.axes)
+        depth = [
+            sum(tree.relative_depth for tree in self.iteration_trees(iteration).values())
+            for iteration in range(1, self.n_iterations + 1)
+        ]
+        share = np.array(coherence) / first if first else np.ones(len(coherence))
+        return frozen(share + self.settings.restraint * np.array(depth))
 
     def _known(self, axis: str) -> str:
         require_choice("axis", axis, self.axes)

@@ -12,15 +12,24 @@ import numpy.typing as npt
 from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.engines import CpuEngine, L1Engine, engine_named
-from haarbor.errors import ShapeError
+from haarbor.errors import SettingError, ShapeError
 from haarbor.named_axes import axis_names, n_axes_of
+from haarbor.options import found_text
+from haarbor.questionnaire._descent import Descent
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.spectral import affinity_of_distances, cosine_affinity, gaussian_affinity, require_symmetric
 from haarbor.transport import FolderMeans, exponent_by_axis, require_sums_fit
-from haarbor.trees import PartitionTree, build_tree
+from haarbor.trees import (
+    DEFAULT_RESTRAINT,
+    PartitionTree,
+    build_tree,
+    halved_tree,
+    require_trees_fit,
+    trees_by_axis,
+)
 
 __all__ = ["organize"]
 
@@ -35,14 +44,17 @@ def organize(
     X: npt.ArrayLike,
     axes: Sequence[str] | None = None,
     *,
-    n_iterations: int = 3,
+    n_iterations: int | None = None,
     initial: Literal["cosine", "gaussian"] = "cosine",
     alpha: float | Mapping[str, float] = 0.0,
     beta: float | Mapping[str, float] = 1.0,
-    tree: Literal["flexible", "binary"] = "flexible",
+    tree: Literal["flexible", "binary", "haar"] = "flexible",
     tree_constant: float = 1.0,
     cut: Literal["zero", "balanced"] = "zero",
     refine: Literal["latest", "published"] = "latest",
+    restraint: float = DEFAULT_RESTRAINT,
+    tolerance: float = 1e-4,
+    start: Literal["auto", "order", "affinity"] | Mapping[str, PartitionTree] = "auto",
     engine: str | L1Engine = "auto",
     mask: npt.ArrayLike | None = None,
     content: Content = "auto",
@@ -57,14 +69,17 @@ def organize(
     axes : sequence of str, optional
         Axis names, default ("query", "key", "head") or ("query", "key"). The axis named "head", or
         else the last one, has no initial tree: its first tree comes from the others.
-    n_iterations : int, default 3
-        Largest number of iterations, at most 10000; the loop ends early when the trees no longer change.
+    n_iterations : int, optional
+        Largest number of iterations, at most 10000; by default 3, and for Haar trees as many as lower the
+        objective. The loop ends early when the trees no longer change.
     initial : {"cosine", "gaussian"}, default "cosine"
         First affinity of every axis but the last.
     alpha, beta : float or mapping of axis name to float
         Folder weights of the tree EMD, :math:`(|F|/n)^\beta 2^{-\alpha \ell}`, for each axis' tree;
         between -1000 and 1000, and such that no weight exceeds :math:`2^{60}`.
-    tree : {"flexible", "binary"}, default "flexible"
+    tree : {"flexible", "binary", "haar"}, default "flexible"
+        Builder. The first two make the tree of an axis from an affinity, and minimise nothing over all
+        axes. Haar trees lower one objective from step to step; see Notes.
     tree_constant : float, default 1
         For the flexible tree.
     cut : {"zero", "balanced"}, default "zero"
@@ -72,6 +87,17 @@ def organize(
     refine : {"latest", "published"}, default "latest"
         Whether the last axis is always compared along the newest trees, or (with three axes or
         more) always along the initial ones, as the program published with arXiv 2506.15541 does.
+    restraint : float, default 0.01
+        For Haar trees, between 0 and 1: the price of depth. How large a share of the first norm a tree must
+        save to be deeper by :math:`\log_2 n` steps, the depth of a balanced tree.
+    tolerance : float, default 1e-4
+        For Haar trees: the loop ends when an iteration lowers the objective by less than this share.
+    start : {"auto", "order", "affinity"} or mapping of axis name to PartitionTree, default "auto"
+        First trees: "order" halves the items in their own order again and again, "affinity" builds them
+        from the initial affinity. "auto" is "order" for Haar trees, which do not offer the other, and
+        "affinity" for the rest. Given trees may be of some axes only; the others start as with "auto".
+        Flexible and binary trees of the last axis are built at once from those of the others, so its own
+        start is not used.
     engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
         What sums the absolute differences.
     mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
@@ -99,6 +125,17 @@ def organize(
     no longer change. Sometimes they repeat after two or more iterations instead and would cycle for
     ever; ``org.period`` says so.
 
+    Haar trees (:func:`haarbor.haar_tree`) lower
+
+    .. math:: \frac{\|X\|_T}{\|X\|_0} + r \sum_{axes} \delta
+
+    where :math:`\|X\|_T` is the l1 norm of the Haar expansion of the tensor on all trees
+    (:func:`haarbor.haar_l1`), :math:`\|X\|_0` that on the first trees, :math:`r` the restraint and
+    :math:`\delta` the depth of a tree (``tree.relative_depth``). In each iteration every axis gets a new
+    tree from the expansion along the trees of the others, and keeps it if the objective falls. So it falls
+    at every step and the loop cannot cycle. ``org.convergence(X)`` shows the fall. The affinities are those
+    of the L1 distances between the expanded slices.
+
     Masked probabilities are 0 and stay so. Masked logits have no meaningful value: they are set to the
     mean of the valid entries of their row, and the settings of the result say so.
 
@@ -124,7 +161,7 @@ def organize(
     alphas, betas = exponent_by_axis("alpha", alpha, names), exponent_by_axis("beta", beta, names)
     settings = QuestionnaireSettings(
         axes=names,
-        n_iterations=n_iterations,
+        n_iterations=n_iterations,  # type: ignore[arg-type]  # None is turned into a number
         initial=initial,
         alpha=alphas,
         beta=betas,
@@ -132,25 +169,51 @@ def organize(
         tree_constant=tree_constant,
         cut=cut,
         refine=refine,
+        restraint=restraint,
+        tolerance=tolerance,
+        start=start if isinstance(start, str) else "given",  # type: ignore[arg-type]
         engine=summing.name,
         precision="float64",
         masked_entries="unmasked",
     )
     array = real_array(X)
     require_sums_fit(names, array.shape)
+    given = _start_trees(start, names, array.shape) if settings.start == "given" else {}
     tensor, kind = neutral_tensor(array, names, mask, content)
     settings = replace(
         settings,
         precision="float32" if tensor.dtype == np.float32 else "float64",
         masked_entries=_MASKED[kind],
     )
-    return _Questionnaire(tensor, settings, summing).answer()
+    if tree == "haar":
+        return Descent(tensor, settings, summing, given).answer()
+    if settings.start == "order":
+        given = {axis: halved_tree(n) for axis, n in zip(names, tensor.shape, strict=True)}
+    return _Questionnaire(tensor, settings, summing, given).answer()
+
+
+def _start_trees(start: object, names: Sequence[str], shape: Sequence[int]) -> Mapping[str, PartitionTree]:
+    """The given first trees, after checking that they fit the tensor."""
+    if not isinstance(start, Mapping):
+        raise SettingError(
+            "start must be 'auto', 'order', 'affinity' or a mapping of axis names to trees; found "
+            f'{found_text(start)}. Pass a dict such as {{"query": tree}}.'
+        )
+    trees = trees_by_axis(start, names)
+    require_trees_fit(trees, names, shape)
+    return trees
 
 
 class _Questionnaire:
     """The loop of a questionnaire, and what it keeps from step to step."""
 
-    def __init__(self, tensor: FloatArray, settings: QuestionnaireSettings, engine: L1Engine) -> None:
+    def __init__(
+        self,
+        tensor: FloatArray,
+        settings: QuestionnaireSettings,
+        engine: L1Engine,
+        start: Mapping[str, PartitionTree],
+    ) -> None:
         self.settings = settings
         names = settings.axes
         self.last = "head" if "head" in names else names[-1]
@@ -158,7 +221,12 @@ class _Questionnaire:
         self.threads = engine.threads if isinstance(engine, CpuEngine) else None
         self.shape = tensor.shape
         role_order = [names.index(axis) for axis in (*self.first, self.last)]
-        self.initial = {axis: frozen(self._initial_affinity(tensor, axis)) for axis in self.first}
+        self.start = {axis: start[axis] for axis in self.first if axis in start}
+        self.initial = {
+            axis: frozen(self._initial_affinity(tensor, axis))
+            for axis in self.first
+            if axis not in self.start
+        }
         self.exponent = excess_exponent(tensor)
         self.emd = ReusedEmd(
             FolderMeans(scaled(tensor, self.exponent).transpose(role_order), (*self.first, self.last)),
@@ -193,6 +261,9 @@ class _Questionnaire:
 
     def answer(self) -> Organization:
         for axis in self.first:
+            if axis in self.start:
+                self.history[axis].append(self.start[axis])
+                continue
             self.history[axis].append(self._tree(self.initial[axis]))
             self.affinities[axis] = self.initial[axis]
         states = [self._state()]

@@ -8,6 +8,7 @@ import numpy as np
 
 from haarbor.analysis import HeadGeometry
 from haarbor.report._packing import quantised_matrix
+from haarbor.trees import drawn_tree
 
 __all__ = ["geometry_blobs", "geometry_data"]
 
@@ -18,7 +19,7 @@ def geometry_data(geometry: HeadGeometry) -> dict[str, Any]:
     return {
         "coordinates": geometry.coordinates,
         "eigenvalues": geometry.eigenvalues,
-        "levels": geometry.tree.levels,
+        "levels": drawn_tree(geometry.tree).tree.levels,
         "order": geometry.order,
         "nearest": geometry.nearest,
         "nearest_distances": geometry.distances[rows, geometry.nearest],

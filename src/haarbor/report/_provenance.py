@@ -13,7 +13,12 @@ from haarbor.version import installed_versions
 
 __all__ = ["commands", "library_versions", "run_settings"]
 
-_OPTION_FLAGS = {"n_iterations": "--iterations", "refine": "--refine", "initial": "--initial"}
+_OPTION_FLAGS = {
+    "tree": "--tree",
+    "n_iterations": "--iterations",
+    "refine": "--refine",
+    "initial": "--initial",
+}
 
 
 def run_settings(part: RunPart) -> dict[str, Any]:

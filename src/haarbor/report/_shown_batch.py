@@ -15,7 +15,7 @@ from haarbor.questionnaire import Organization
 from haarbor.report._coarse_cells import coarse_matrix, coarse_size
 from haarbor.report._packing import quantised_matrix
 from haarbor.store import RunPart
-from haarbor.trees import PartitionTree
+from haarbor.trees import PartitionTree, drawn_tree
 from haarbor.wavelets import haar_scales
 
 __all__ = ["ShownBatch", "patch_grid", "shown_batch"]
@@ -67,7 +67,9 @@ def shown_batch(part: RunPart, batch: int) -> ShownBatch:
         "query_labels": query_labels,
         "key_labels": None if key_labels == query_labels else key_labels,
         "orders": orders,
-        "folders": {axis: _folder_sizes(organization.trees[axis], orders[axis]) for axis in orders},
+        "folders": {
+            axis: _folder_sizes(drawn_tree(organization.trees[axis]).tree, orders[axis]) for axis in orders
+        },
         "block": block,
         "masked": not bool(tokens.mask.all()),
         "scales": scales.to_data(),

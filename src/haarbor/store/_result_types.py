@@ -18,6 +18,7 @@ RESULT_MODULES: Mapping[str, str] = {
     "DiffusionMap": "haarbor.spectral",
     "HeadEntropy": "haarbor.wavelets",
     "HeadTrees": "haarbor.analysis",
+    "HeldOutCoherence": "haarbor.analysis",
     "MarkovSpectrum": "haarbor.spectral",
     "NetworkEntropy": "haarbor.wavelets",
     "Organization": "haarbor.questionnaire",

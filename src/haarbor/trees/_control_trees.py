@@ -8,7 +8,7 @@ from haarbor.array_types import IntArray
 from haarbor.errors import SettingError
 from haarbor.trees._partition_tree import PartitionTree
 
-__all__ = ["halved_tree", "random_tree_like"]
+__all__ = ["halved_tree", "ordered_tree_like", "random_tree_like"]
 
 
 def halved_tree(n_items: int) -> PartitionTree:
@@ -42,6 +42,29 @@ def halved_tree(n_items: int) -> PartitionTree:
     depth = int(n_items - 1).bit_length()
     # floor(floor(2 x) / 2) is floor(x), so every level refines the one above.
     return PartitionTree(np.stack([(item << level) // n_items for level in range(depth + 1)]))
+
+
+def ordered_tree_like(tree: PartitionTree) -> PartitionTree:
+    """Tree of the same shape, with the items in their own order from left to right.
+
+    Each folder stands where the mean place of its items puts it among its siblings; then the leaves
+    are numbered from left to right. A tree on which the order is kept already stays as it is.
+
+    Parameters
+    ----------
+    tree : PartitionTree
+
+    Returns
+    -------
+    PartitionTree
+
+    Examples
+    --------
+    >>> mixed = PartitionTree([[0, 0, 0, 0, 0], [0, 1, 0, 1, 1], [0, 1, 2, 3, 4]])
+    >>> ordered_tree_like(mixed).levels.tolist()
+    [[0, 0, 0, 0, 0], [0, 0, 1, 1, 1], [0, 1, 2, 3, 4]]
+    """
+    return PartitionTree(tree.levels[:, tree.leaf_order(np.arange(tree.n_items))])
 
 
 def random_tree_like(tree: PartitionTree, rng: np.random.Generator) -> PartitionTree:

@@ -114,6 +114,8 @@ def networkx_graph(tree: PartitionTree) -> networkx.DiGraph[Any]:
 def text_drawing(tree: PartitionTree, labels: Sequence[str] | None = None, *, max_lines: int = 200) -> str:
     """Drawing of the pruned tree in text, children below their parent.
 
+    In trees of more than 20 levels, a chain of folders from which small parts come off is one folder.
+
     Examples
     --------
     >>> from haarbor import PartitionTree
@@ -124,7 +126,10 @@ def text_drawing(tree: PartitionTree, labels: Sequence[str] | None = None, *, ma
     │  └─ b
     └─ c
     """
-    pruned = tree.pruned
+    from haarbor.trees._collapsed_chains import drawn_tree
+
+    drawn = drawn_tree(tree)
+    pruned = drawn.tree.pruned
     most_lines = require_whole_number("max_lines", max_lines, 1)
     names = [printable(label) for label in _checked_labels(tree, labels)]
     lines: list[str] = []
@@ -133,6 +138,8 @@ def text_drawing(tree: PartitionTree, labels: Sequence[str] | None = None, *, ma
         folder, lead, indent = stack.pop()
         size = int(pruned.sizes[folder])
         title = names[pruned.first_item[folder]] if size == 1 else f"{size} items"
+        if drawn.steps[folder] > 1:
+            title += f", apart in {drawn.steps[folder]} steps"
         lines.append(lead + title)
         children = sorted(
             (int(child) for child in pruned.children_of(folder)),

@@ -167,6 +167,22 @@ class PartitionTree:
         """The tree without carried-down copies: every folder once, every branching real."""
         return self._pruned
 
+    @property
+    def relative_depth(self) -> float:
+        """Mean number of splits between the root and a leaf, over that of a balanced binary tree, log2 n.
+
+        A chain of n items has about n / (2 log2 n), a tree without inner folders 1 / log2 n, one item 0.
+
+        Examples
+        --------
+        >>> PartitionTree([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]]).relative_depth
+        1.0
+        """
+        if self.n_items == 1:
+            return 0.0
+        sizes = self._pruned.sizes
+        return float(sizes[sizes > 1].sum() / (self.n_items * np.log2(self.n_items)))
+
     def children(self, folder: int) -> IntArray:
         """Running numbers of a folder's children, by smallest item.
 

@@ -8,6 +8,7 @@ from haarbor.wavelets._entropy import (
     network_entropy,
     sorted_coefficients,
 )
+from haarbor.wavelets._haar_rows import write_haar_rows
 from haarbor.wavelets._haar_scales import haar_scales
 from haarbor.wavelets._haar_system import HaarSystem, haar_basis, haar_system
 from haarbor.wavelets._haar_transform import haar_l1, haar_transform, inverse_haar_transform
@@ -37,4 +38,5 @@ __all__ = [
     "network_entropy",
     "ranking_stability",
     "sorted_coefficients",
+    "write_haar_rows",
 ]

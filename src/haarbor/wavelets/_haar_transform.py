@@ -16,7 +16,7 @@ from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
 from haarbor.wavelets._haar_system import haar_system
 
-__all__ = ["haar_l1", "haar_transform", "inverse_haar_transform", "scaled_transform"]
+__all__ = ["haar_l1", "haar_transform", "inverse_haar_transform", "scaled_transform", "transform_along"]
 
 _STRIPE_BYTES = 1 << 19
 
@@ -139,6 +139,21 @@ def scaled_transform(
     from haarbor.wavelets._haar_kernels import analyse
 
     return _along_axes(X, trees, axes, analyse)
+
+
+def transform_along(tensor: FloatArray, place: int, tree: PartitionTree) -> None:
+    """Replace a tensor, C order, by its Haar coefficients along the axis at `place`; nothing is checked.
+
+    Examples
+    --------
+    >>> values = np.array([[3.0, 1.0]])
+    >>> transform_along(values, 1, PartitionTree([[0, 0], [0, 1]]))
+    >>> values.round(4).tolist()
+    [[2.8284, 1.4142]]
+    """
+    from haarbor.wavelets._haar_kernels import analyse
+
+    _along_axis(tensor, tensor, place, tree, analyse)
 
 
 def _along_axes(
