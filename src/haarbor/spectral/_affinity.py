@@ -106,7 +106,7 @@ def _products(
     tensor: FloatArray, position: int, has_nan: bool, threads: int
 ) -> tuple[FloatArray, FloatArray]:
     """Inner products of slices i <= j, and sums of squares of slice i over the entries present in j."""
-    from haarbor.engines import add_products
+    from haarbor.engines import add_row_products
     from haarbor.spectral._presence_kernels import squares_by_presence
 
     n_slices = tensor.shape[position]
@@ -118,13 +118,13 @@ def _products(
         flat = block.reshape(n_slices, -1)
         inner = np.zeros((n_slices, n_slices))
         overlap = np.zeros((n_slices, n_slices))
-        add_products(flat, flat, True, inner)
+        add_row_products(flat, flat, True, inner)
         # Columns that are present in the same slices can be added before the product: under a
         # causal mask one column per key is left, whatever the number of heads.
         squares, present, alike = squares_by_presence(block)
         if not alike:
             squares, present = np.square(flat), (flat != 0).astype(np.float64)
-        add_products(squares, present, False, overlap)
+        add_row_products(squares, present, False, overlap)
         return inner, overlap
 
     inner = np.zeros((n_slices, n_slices))
