@@ -278,3 +278,9 @@ def test_importing_haarbor_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["[]", "[]"]
+
+
+def test_reading_a_run_does_not_load_the_compiler():
+    code = "import sys, haarbor.store\nprint('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
