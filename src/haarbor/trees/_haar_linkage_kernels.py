@@ -15,7 +15,7 @@ _FAST = {"reassoc", "nsz", "nnan", "ninf", "contract"}
 _BLOCK = 512
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST, inner=True)
 def _l1(a, b):
     total = 0.0
     for begin in range(0, a.size, _BLOCK):
@@ -27,7 +27,7 @@ def _l1(a, b):
     return total
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST, inner=True)
 def _write_mean(a, b, share, out):
     mine = out.dtype.type(share)
     yours = out.dtype.type(1.0 - share)
@@ -35,7 +35,7 @@ def _write_mean(a, b, share, out):
         out[f] = mine * a[f] + yours * b[f]
 
 
-@compiled()
+@compiled(inner=True)
 def _nearest(cost, size, row):
     """Column after `row` with the least entry; of equals the smallest folder, then the first; or -1."""
     found = -1
@@ -51,7 +51,7 @@ def _nearest(cost, size, row):
     return found
 
 
-@compiled()
+@compiled(inner=True)
 def _least_row(cost, size, nearest):
     """Row whose pair with its nearest column comes first: least term, then fewest items, then place."""
     found = -1
@@ -129,7 +129,7 @@ def haar_joins(means, cost, slack, joins, terms, stop):
     return computed
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=_FAST, inner=True)
 def _three_sums(a, b, c, ab, ac, out):
     """|a - b|, |c - mean(a, b)|, |a - c|, |b - mean(a, c)|; `ab` and `ac` are the shares of a."""
     s0 = s1 = s2 = s3 = 0.0
