@@ -129,10 +129,14 @@ class Run:
     def __repr__(self) -> str:
         total = self._plan.n_batches
         batches = f"{self.n_batches} batches" if total is None else f"{self.n_batches} of {total} batches"
-        stream = self._plan.stream()
+        several = len(self._plan.streams) > 1
+        streams = "; ".join(
+            (f"{stream.name} " if several else "")
+            + f"{stream.n_layers} layers x {stream.n_heads} heads, {stream.n_queries} x {stream.n_keys}"
+            for stream in self._plan.streams
+        )
         return (
-            f"Run({printable(self.model)}: {stream.n_layers} layers x {stream.n_heads} heads, "
-            f"{stream.n_queries} x {stream.n_keys}, {batches}, {', '.join(self.contents)} "
+            f"Run({printable(self.model)}: {streams}, {batches}, {', '.join(self.contents)} "
             f"as {self._plan.dtype})"
         )
 
