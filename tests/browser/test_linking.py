@@ -19,7 +19,7 @@ def test_a_head_pressed_in_any_view_is_chosen_in_the_map(opened, text_page):
     page = opened(text_page)
     page.locator('#head-tree .leaf[data-head="3"]').click()
     assert chosen_in_map(page) == 3
-    nearest = page.locator("#nearest button").first
+    nearest = page.locator("#nearest li button").first
     wanted = int(nearest.get_attribute("data-head"))
     nearest.click()
     assert chosen_in_map(page) == wanted
@@ -87,7 +87,8 @@ def test_the_score_changes_colours_and_legend_in_all_views(opened, text_page):
     assert before[0] != after[0]
     assert before[1] != after[1]
     legend = page.locator("#head-map .legend").inner_text()
-    assert "Share of fine scales." in legend
+    assert legend.startswith("Share of fine scales")
+    assert "which a blurred copy would lose" in legend
     assert "High: mostly fine detail." in legend
     values = page.evaluate("Haarbor.runs[0].scoreNamed('fine-share').values")
     low = page.locator("#head-map .legend-ticks span").first.inner_text()

@@ -49,6 +49,8 @@
     }
   }
 
+  const waiting = [];
+
   // Plotly takes a while to start, so charts wait until one is near, or until the page has been quiet.
   const nearness = new IntersectionObserver(
     (entries) => {
@@ -60,7 +62,21 @@
     { rootMargin: "500px" },
   );
 
-  Haarbor.drawWaiting = () => charts.forEach((chart) => chart.wake());
+  /** Calls `act` once, when an element is near what is seen, or when the page has been quiet. */
+  Haarbor.whenNear = (node, act) => {
+    let isDone = false;
+    const once = () => {
+      if (!isDone) {
+        isDone = true;
+        act();
+      }
+    };
+    waiting.push(once);
+    node.addEventListener("near", once);
+    nearness.observe(node);
+  };
+
+  Haarbor.drawWaiting = () => waiting.forEach((wake) => wake());
 
   /** Until this is called, when the rest of the page stands, no chart takes its time. */
   Haarbor.allowCharts = () => {
@@ -116,8 +132,9 @@
   /**
    * Draws `describe(theme)` = { traces, layout } into an element, and again whenever it is told to, and
    * whenever the width of the element or the colours of the page change. `ready(node)` is called once.
+   * The element has its `height` from the beginning, so that nothing moves when the chart comes.
    */
-  Haarbor.chart = (node, describe, ready = () => {}) => {
+  Haarbor.chart = (node, height, describe, ready = () => {}) => {
     let isAwake = false;
     let isDrawn = false;
 
@@ -126,7 +143,7 @@
       const theme = Haarbor.theme();
       const { traces, layout } = describe(theme);
       const width = Math.max(LEAST_WIDTH, Math.floor(node.clientWidth));
-      await Plotly.react(node, traces, merged(commonLayout(theme), { width, ...layout }), {
+      await Plotly.react(node, traces, merged(commonLayout(theme), { width, height, ...layout }), {
         displaylogo: false,
         displayModeBar: false,
         responsive: false,
@@ -158,8 +175,8 @@
     };
     charts.push(chart);
     node.classList.add("chart");
-    node.addEventListener("near", chart.wake);
-    nearness.observe(node);
+    node.style.minHeight = `${height}px`;
+    Haarbor.whenNear(node, chart.wake);
     return chart;
   };
 

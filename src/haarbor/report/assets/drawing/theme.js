@@ -18,6 +18,30 @@
     return root.dataset.theme ? root.dataset.theme === "dark" : systemIsDark.matches;
   }
 
+  /** On paper the page is light, whatever it is on the screen. */
+  Haarbor.printInLight = () => {
+    let before = null;
+    const change = (theme) => {
+      if (theme) {
+        root.dataset.theme = theme;
+      } else {
+        delete root.dataset.theme;
+      }
+      listeners.forEach((act) => act());
+    };
+    addEventListener("beforeprint", () => {
+      before = root.dataset.theme;
+      if (isDark()) {
+        change("light");
+      }
+    });
+    addEventListener("afterprint", () => {
+      if (before !== root.dataset.theme) {
+        change(before);
+      }
+    });
+  };
+
   /** The button that switches between light and dark; until it is pressed the page follows the system. */
   Haarbor.themeButton = () => {
     const button = Haarbor.button("", () => change(isDark() ? "light" : "dark"), { id: "theme" });
