@@ -117,5 +117,4 @@
     requestAnimationFrame(() => requestAnimationFrame(startCharts)),
   );
   addEventListener("beforeprint", Haarbor.drawWaiting);
-  Haarbor.printInLight();
 })();

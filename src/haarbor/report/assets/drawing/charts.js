@@ -1,7 +1,10 @@
 // Charts by plotly, whose script waits packed in the page until the rest stands.
 (() => {
   const CLEAR = "rgba(0,0,0,0)";
+  const { between } = Haarbor;
   const LEAST_WIDTH = 160;
+  // Of a sheet of A4 between its margins, in CSS pixels.
+  const PAPER_WIDTH = 650;
   const root = document.documentElement;
   const charts = [];
   const queue = [];
@@ -138,16 +141,20 @@
     let isAwake = false;
     let isDrawn = false;
 
-    async function draw() {
-      const Plotly = await plotly();
+    function drawIn(Plotly, mostWidth) {
       const theme = Haarbor.theme();
       const { traces, layout } = describe(theme);
-      const width = Math.max(LEAST_WIDTH, Math.floor(node.clientWidth));
-      await Plotly.react(node, traces, merged(commonLayout(theme), { width, height, ...layout }), {
+      const width = between(Math.floor(node.clientWidth), LEAST_WIDTH, mostWidth);
+      return Plotly.react(node, traces, merged(commonLayout(theme), { width, height, ...layout }), {
         displaylogo: false,
         displayModeBar: false,
         responsive: false,
       });
+    }
+
+    async function draw() {
+      const Plotly = await plotly();
+      await drawIn(Plotly, Infinity);
       if (!isDrawn) {
         isDrawn = true;
         ready(node);
@@ -157,6 +164,12 @@
 
     const chart = {
       isDrawn: () => isDrawn,
+      /** Draws at once, no wider than paper. */
+      print() {
+        if (isDrawn) {
+          drawIn(window.Plotly, PAPER_WIDTH);
+        }
+      },
       redraw() {
         if (!isAwake || queue.includes(draw)) {
           return;
@@ -187,5 +200,8 @@
     node.on("plotly_unhover", () => run.state.set({ hovered: null }));
   };
 
+  // A page that is about to be printed does not wait for anything.
+  addEventListener("beforeprint", () => charts.forEach((chart) => chart.print()));
+  addEventListener("afterprint", () => charts.forEach((chart) => chart.redraw()));
   Haarbor.onTheme(() => charts.forEach((chart) => chart.redraw()));
 })();

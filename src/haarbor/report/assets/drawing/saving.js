@@ -99,6 +99,26 @@
     return copy;
   }
 
+  /** A canvas as an image: of one that is scrolled, the part that is seen. */
+  function copiedCanvas(canvas, origin) {
+    if (!canvas.width || !canvas.height) {
+      return [];
+    }
+    const { clientHeight, scrollTop } = canvas.parentElement;
+    const isScrolled =
+      canvas.clientHeight > clientHeight && getComputedStyle(canvas.parentElement).overflowY === "auto";
+    const box = boxOf(canvas, origin);
+    const settings = { ...box, preserveAspectRatio: "none" };
+    if (!isScrolled) {
+      return [svg("image", { ...settings, href: canvas.toDataURL() })];
+    }
+    const ratio = canvas.height / canvas.clientHeight;
+    const part = el("canvas", { width: canvas.width, height: Math.round(ratio * clientHeight) });
+    part.getContext("2d").drawImage(canvas, 0, -ratio * scrollTop);
+    const seen = { y: numberOf(box.y + scrollTop), height: clientHeight };
+    return [svg("image", { ...settings, ...seen, href: part.toDataURL() })];
+  }
+
   function partsOf(node, origin) {
     if (node.nodeType === Node.TEXT_NODE) {
       return textNodes(node, origin);
@@ -110,8 +130,7 @@
       return [copiedDrawing(node, origin)];
     }
     if (node instanceof HTMLCanvasElement) {
-      const settings = { ...boxOf(node, origin), preserveAspectRatio: "none", href: node.toDataURL() };
-      return node.width && node.height ? [svg("image", settings)] : [];
+      return copiedCanvas(node, origin);
     }
     const own = backgroundOf(node, getComputedStyle(node), origin);
     const inner = [...node.childNodes].flatMap((child) => partsOf(child, origin));
