@@ -214,6 +214,13 @@
       drawing.later();
     }
 
+    /** Brings the row of a token into the box. */
+    function scrollTo(found) {
+      if (found) {
+        box.scrollTop = rowMiddle(found.token) - box.clientHeight / 2;
+      }
+    }
+
     canvas.addEventListener("pointermove", (event) => setFocus(tokenAt(event)));
     canvas.addEventListener("pointerleave", () => setFocus(null));
     canvas.addEventListener("click", (event) => {
@@ -237,9 +244,7 @@
         return;
       }
       event.preventDefault();
-      if (focus) {
-        box.scrollTop = rowMiddle(focus.token) - box.clientHeight / 2;
-      }
+      scrollTo(focus);
     });
     canvas.addEventListener("blur", () => setFocus(null));
 
@@ -297,10 +302,12 @@
     });
     state.on(["chosen", "place", "firstToken"], load);
     state.on(["pointed", "query"], drawing.later);
+    state.on(["query"], () => scrollTo(focus ? null : focused()));
     setFocus(null);
     Haarbor.whenNear(box, () => {
       isAwake = true;
       load();
+      scrollTo(focused());
     });
     const figure = Haarbor.figure(
       run.id("token-lines"),
