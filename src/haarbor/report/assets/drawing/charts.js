@@ -11,6 +11,7 @@
   let loading = null;
   let isWorking = false;
   let isAllowed = false;
+  let mostWidth = Infinity;
 
   async function loadPlotly() {
     const text = new TextDecoder().decode(await Haarbor.unpack("plotly-source"));
@@ -141,7 +142,7 @@
     let isAwake = false;
     let isDrawn = false;
 
-    function drawIn(Plotly, mostWidth) {
+    function drawIn(Plotly) {
       const theme = Haarbor.theme();
       const { traces, layout } = describe(theme);
       const width = between(Math.floor(node.clientWidth), LEAST_WIDTH, mostWidth);
@@ -154,20 +155,19 @@
 
     async function draw() {
       const Plotly = await plotly();
-      await drawIn(Plotly, Infinity);
+      await drawIn(Plotly);
       if (!isDrawn) {
         isDrawn = true;
         ready(node);
-        Haarbor.onWidth(node, (now) => Plotly.relayout(node, { width: now }));
+        Haarbor.onWidth(node, (now) => Plotly.relayout(node, { width: Math.min(now, mostWidth) }));
       }
     }
 
     const chart = {
       isDrawn: () => isDrawn,
-      /** Draws at once, no wider than paper. */
-      print() {
+      drawAtOnce() {
         if (isDrawn) {
-          drawIn(window.Plotly, PAPER_WIDTH);
+          drawIn(window.Plotly);
         }
       },
       redraw() {
@@ -201,7 +201,13 @@
   };
 
   // A page that is about to be printed does not wait for anything.
-  addEventListener("beforeprint", () => charts.forEach((chart) => chart.print()));
-  addEventListener("afterprint", () => charts.forEach((chart) => chart.redraw()));
+  addEventListener("beforeprint", () => {
+    mostWidth = PAPER_WIDTH;
+    charts.forEach((chart) => chart.drawAtOnce());
+  });
+  addEventListener("afterprint", () => {
+    mostWidth = Infinity;
+    charts.forEach((chart) => chart.redraw());
+  });
   Haarbor.onTheme(() => charts.forEach((chart) => chart.redraw()));
 })();

@@ -76,9 +76,13 @@
 
   Haarbor.figure = (id, title, note, ...children) => {
     const node = el("figure", { id, class: "card" });
-    const heading = el("div", { class: "heading" }, el("h3", {}, title), Haarbor.saveButtons(node, id));
+    const save = Haarbor.saveButtons(node, id);
+    const heading = el("div", { class: "heading" }, el("h3", {}, title), save);
     const caption = el("figcaption", {}, heading, note ? el("p", { class: "note" }, note) : null);
-    return Haarbor.put(node, caption, children);
+    Haarbor.put(node, caption, children);
+    // Whatever can be taken away stands in one place.
+    save.append(...node.querySelectorAll(":scope > .controls > button.csv"));
+    return node;
   };
 
   /** What colours mean, beside a chart rather than on it: [colour, words] each. */

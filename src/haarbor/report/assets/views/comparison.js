@@ -40,7 +40,7 @@
   }
 
   /** The cards of the compared heads, with the choice of their order and colours. */
-  function besideEachOther(run, sorting, tools) {
+  function besideEachOther(run, sorting, clear) {
     const { state } = run;
     const grid = el("div", { class: "compared-heads" });
     const more = Haarbor.button("", () => {
@@ -112,7 +112,7 @@
       el("span", { class: "control" }, "Colours", chosenColours),
       Haarbor.stateChoice(state, "direction", "Direction", Haarbor.DIRECTIONS),
       Haarbor.firstTokenSelect(run),
-      tools,
+      clear,
     );
     state.on(["brushed"], () => {
       nShown = N_BESIDE;
@@ -203,18 +203,17 @@
     const sentence = el("p", {});
     const sorting = Haarbor.createState({ by: null });
     addTable(run);
-    const tools = [
-      Haarbor.button("Clear", () => run.brush([]), { "data-act": "clear" }),
-      Haarbor.tableButton(run, "comparison"),
-    ];
+    const clear = Haarbor.button("Clear", () => run.brush([]), { "data-act": "clear" });
     const nearest = Haarbor.button("", () => {
       const chosen = state.get("chosen");
       run.brush([chosen, data.geometry.nearest[chosen][0]]);
     });
     const empty = el("div", { class: "empty" }, el("p", { class: "note" }, HINT), nearest);
-    const body = el("div", {}, besideEachOther(run, sorting, tools), scoreTable(run, sorting));
+    const body = el("div", {}, besideEachOther(run, sorting, clear), scoreTable(run, sorting));
     const card = el("div", { class: "card comparison", id: run.id("comparison") });
-    const heading = el("div", { class: "heading" }, title, Haarbor.saveButtons(card, run.id("comparison")));
+    const save = Haarbor.saveButtons(card, run.id("comparison"));
+    save.append(Haarbor.tableButton(run, "comparison"));
+    const heading = el("div", { class: "heading" }, title, save);
     side.append(Haarbor.put(card, heading, sentence, empty, body));
     state.on(["chosen"], ({ chosen }) => {
       const [other] = data.geometry.nearest[chosen];
