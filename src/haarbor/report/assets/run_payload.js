@@ -116,6 +116,13 @@
       colourOf: (head) => Haarbor.colour(run.shares()[head], state.get("palette")),
     });
 
+    // A token that was picked may not be there in another batch.
+    state.on(["place"], ({ place, query }) => {
+      if (query !== null && query >= data.shown[place].n_queries) {
+        state.set({ query: null });
+      }
+    });
+
     /** What every view of heads does when one is pointed at or pressed. */
     run.reaction = (head) => ({
       pointerenter(event) {

@@ -63,38 +63,43 @@
   }
 
   function inputView(run) {
-    const shown = run.data.shown[run.state.get("place")];
-    if (Haarbor.isOnPicture(shown)) {
+    const { labels, shown } = run.data;
+    if (shown.every(Haarbor.isOnPicture)) {
       return comparedPicture(run);
     }
-    return run.data.labels === "tokens" && shown.block === 1 ? Haarbor.attentionText(run, false) : null;
+    return labels === "tokens" && shown[0].block === 1 ? Haarbor.attentionText(run, false) : null;
   }
 
   /**
-   * The card of a head in a comparison.
+   * A card for a head in a comparison, which can be given to another head when the comparison changes.
    *
-   * `show(gathered, top, order)` draws it, the brightest colour being that of `top`.
+   * `setHead(head)` names it; `show(gathered, top, order)` draws it, `top` having the brightest colour.
    */
-  Haarbor.comparedHead = (run, head) => {
-    const matrix = Haarbor.matrixView(`Attention of head ${run.names[head]}`);
+  Haarbor.comparedCard = (run) => {
+    const matrix = Haarbor.matrixView("Attention of a compared head");
     const input = inputView(run);
-    const takeOut = Haarbor.button("\u00d7", () => run.toggle(head), {
+    const title = el("h4", {});
+    const takeOut = Haarbor.button("\u00d7", () => run.toggle(Number(node.dataset.head)), {
       class: "take-out",
-      "aria-label": `Take head ${run.names[head]} out of the comparison`,
     });
-    const title = el("h4", {}, run.chip(head), " ", run.headWords(head));
     const node = el(
       "article",
-      { class: "compared", "data-head": head, "aria-label": `Head ${run.names[head]}` },
+      { class: "compared" },
       el("div", { class: "heading" }, title, takeOut),
       matrix.node,
       input && input.node,
     );
     return {
-      head,
       node,
       matrix,
       redraw: () => input?.redraw?.(),
+      setHead(head) {
+        const name = run.names[head];
+        node.dataset.head = head;
+        node.setAttribute("aria-label", `Head ${name}`);
+        takeOut.setAttribute("aria-label", `Take head ${name} out of the comparison`);
+        title.replaceChildren(run.chip(head), ` ${run.headWords(head)}`);
+      },
       show(gathered, top, order) {
         matrix.show(Haarbor.headDescriptions(gathered, top)[order]);
         input?.show(gathered.place, gathered.found);

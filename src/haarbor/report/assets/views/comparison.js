@@ -50,30 +50,29 @@
     let order = "organised";
     let colours = "common";
     let nShown = N_BESIDE;
-    let cards = [];
-    let place = -1;
+    const cards = [];
     let request = 0;
 
-    /** Pointing at an entry marks it in all matrices, and picking one picks its token. */
-    function link() {
-      const { orders, block } = run.data.shown[place];
-      for (const { matrix } of cards) {
-        matrix.onPoint = (entry) => cards.forEach((other) => other.matrix.point(entry));
-        matrix.onPick = ([row]) => {
-          if (block === 1) {
-            state.set({ query: order === "organised" ? orders.query[row] : row });
-          }
-        };
-      }
+    /** A card more; pointing at an entry of its matrix marks it in all, and picking one picks its token. */
+    function addCard() {
+      const card = Haarbor.comparedCard(run);
+      card.matrix.onPoint = (entry) => cards.forEach((other) => other.matrix.point(entry));
+      card.matrix.onPick = ([row]) => {
+        const { orders, block } = run.data.shown[state.get("place")];
+        if (block === 1) {
+          state.set({ query: order === "organised" ? orders.query[row] : row });
+        }
+      };
+      cards.push(card);
     }
 
-    function renewCards(heads) {
-      const isNew = place !== state.get("place");
-      place = state.get("place");
-      const before = new Map(isNew ? [] : cards.map((card) => [card.head, card]));
-      cards = heads.map((head) => before.get(head) || Haarbor.comparedHead(run, head));
-      grid.replaceChildren(...cards.map(({ node }) => node));
-      link();
+    /** Gives the heads to the cards, which are used again and again. */
+    function dealCards(heads) {
+      while (cards.length < heads.length) {
+        addCard();
+      }
+      heads.forEach((head, i) => cards[i].setHead(head));
+      grid.replaceChildren(...heads.map((_, i) => cards[i].node));
     }
 
     async function draw() {
@@ -82,7 +81,7 @@
       const heads = sortedHeads(run, sorting.get("by"));
       const listed = heads.length > 1 ? heads.slice(0, nShown) : [];
       const nLeft = heads.length - listed.length;
-      renewCards(listed);
+      dealCards(listed);
       more.hidden = listed.length === 0 || nLeft === 0;
       more.textContent = `Show ${Math.min(nLeft, N_BESIDE)} more of ${heads.length}`;
       const gathered = await Promise.all(listed.map((head) => Haarbor.gatheredHead(run, head)));
@@ -92,10 +91,10 @@
       const tops = gathered.map((each) => Haarbor.brightest(each).top);
       const common = Math.max(...tops);
       const least = Math.min(...gathered.map(({ found }) => found.least));
-      cards.forEach((card, i) => {
+      gathered.forEach((each, i) => {
+        const onCommon = { ...each, found: { ...each.found, least } };
         const isOwn = colours === "own";
-        const each = isOwn ? gathered[i] : { ...gathered[i], found: { ...gathered[i].found, least } };
-        card.show(each, isOwn ? tops[i] : common, order);
+        cards[i].show(isOwn ? each : onCommon, isOwn ? tops[i] : common, order);
       });
     }
 
