@@ -28,6 +28,15 @@ def test_a_line_that_two_runs_need_is_there_once(text):
     assert len(commands([text.part(), text.part()], None)) == 3
 
 
+def test_different_runs_of_one_name_get_a_folder_each(text, tmp_path):
+    copy = open_run(shutil.copytree(text.location, tmp_path / "text.zarr"))
+    found = commands([text.part(), copy.part()], None)
+    assert found[0] == "mkdir -p A B"
+    assert "haarbor organize A/text.zarr --iterations 1" in found
+    assert "haarbor organize B/text.zarr --iterations 1" in found
+    assert found[-1] == "haarbor report A/text.zarr B/text.zarr"
+
+
 def test_a_run_that_was_renamed_is_captured_under_its_new_name(tmp_path):
     line = "haarbor capture zoo:transformer-xl --data zoo --out old.zarr --batches 2"
     text_run(tmp_path / "old.zarr", n_tokens=8, n_layers=1, n_batches=1, settings={"command": line})

@@ -30,40 +30,51 @@ def commands(parts: Sequence[RunPart], n_batches: int | None) -> list[str]:
     -------
     list of str
     """
-    lines: list[str] = []
-    for part in parts:
-        for line in [_captured(part), _organised(part), *_measured(part)]:
+    places = _places(parts)
+    folders = [place.rpartition("/")[0] for place in places]
+    lines = [shlex.join(["mkdir", "-p", *folders])] if any(folders) else []
+    for part, place in zip(parts, places, strict=True):
+        for line in [_captured(part, place), _organised(part, place), *_measured(part, place)]:
             if line not in lines:
                 lines.append(line)
-    return [*lines, _reported(parts, n_batches)]
+    return [*lines, _reported(parts, places, n_batches)]
 
 
-def _captured(part: RunPart) -> str:
+def _places(parts: Sequence[RunPart]) -> list[str]:
+    """Names of the runs; different ones that are called the same get a folder each."""
+    names = [run_name(part.run) for part in parts]
+    locations = {str(part.run.location) for part in parts}
+    if len(set(names)) < len(locations):
+        return [f"{letter}/{name}" for letter, name in zip("AB", names, strict=True)]
+    return names
+
+
+def _captured(part: RunPart, place: str) -> str:
     command = part.run.plan.settings.get("command")
     if isinstance(command, str):
         words = shlex.split(command)
         # The run may have been given another name since.
         if "--out" in words[:-1]:
-            words[words.index("--out") + 1] = run_name(part.run)
+            words[words.index("--out") + 1] = place
         return shlex.join(words)
-    return f"# {run_name(part.run)} was made from arrays (haarbor.store.import_arrays): put it here first."
+    return f"# {place} was made from arrays (haarbor.store.import_arrays): put it here first."
 
 
-def _organised(part: RunPart) -> str:
+def _organised(part: RunPart, place: str) -> str:
     question = question_before(part)
     changed = question.changed_options
     known = all(name in _OPTION_FLAGS for name in changed)
     if known and question == Question.asked(changed):
         options = [word for name, value in changed.items() for word in (_OPTION_FLAGS[name], str(value))]
-        return shlex.join(["haarbor", "organize", run_name(part.run), *_part_flags(part), *options])
+        return shlex.join(["haarbor", "organize", place, *_part_flags(part), *options])
     return _python(
         "from haarbor.analysis import organize_run",
-        f"organize_run(open_run({run_name(part.run)!r}), content={part.content!r}, stream={part.stream!r}, "
+        f"organize_run(open_run({place!r}), content={part.content!r}, stream={part.stream!r}, "
         f"options={changed!r}, k={question.k}, network_k={question.network_k})",
     )
 
 
-def _measured(part: RunPart) -> list[str]:
+def _measured(part: RunPart, place: str) -> list[str]:
     """What measures softmax and smoothness again, where the run holds such results."""
     invariances: dict[int, RunInvariance] = dict(measured(part, "softmax-invariance"))
     regularities: dict[int, RunRegularity] = dict(measured(part, "holder-exponents"))
@@ -76,7 +87,7 @@ def _measured(part: RunPart) -> list[str]:
         ]
         settings, seed = asked[0]
         if len(asked) == 2 and asked[0] == asked[1]:
-            words = ["haarbor", "invariance", run_name(part.run)]
+            words = ["haarbor", "invariance", place]
             words += ["--batch", str(batch)] if batch else []
             words += _stream_flag(part)
             words += ["--settings", settings] if settings != "ours" else []
@@ -91,23 +102,22 @@ def _measured(part: RunPart) -> list[str]:
                 lines.append(
                     _python(
                         f"from haarbor.analysis import {name}",
-                        f"{name}(open_run({run_name(part.run)!r}), {batch}, stream={part.stream!r}, "
+                        f"{name}(open_run({place!r}), {batch}, stream={part.stream!r}, "
                         f"settings={found.settings!r}, seed={found.seed})",
                     )
                 )
     return lines
 
 
-def _reported(parts: Sequence[RunPart], n_batches: int | None) -> str:
-    names = [run_name(part.run) for part in parts]
+def _reported(parts: Sequence[RunPart], places: Sequence[str], n_batches: int | None) -> str:
     flags = [_part_flags(part) for part in parts]
     if len(parts) == 1 or _mean_the_same(parts):
         shown = [] if n_batches is None else ["--batches", str(n_batches)]
         # Where one run needs an option to choose its part and the other none, the option means the same.
-        return shlex.join(["haarbor", "report", *names, *max(flags, key=len), *shown])
+        return shlex.join(["haarbor", "report", *places, *max(flags, key=len), *shown])
     chosen = ", ".join(
-        f"open_run({name!r}).part({part.content!r}, {part.stream!r})"
-        for name, part in zip(names, parts, strict=True)
+        f"open_run({place!r}).part({part.content!r}, {part.stream!r})"
+        for place, part in zip(places, parts, strict=True)
     )
     asked = "" if n_batches is None else f", n_batches={n_batches}"
     return _python(
