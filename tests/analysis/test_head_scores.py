@@ -3,6 +3,7 @@ import pytest
 
 import haarbor as hb
 from haarbor.analysis import head_scores, organize_run
+from haarbor.analysis._head_score import ScoreWords
 from haarbor.analysis._run_invariance import FIGURES, RunInvariance
 from haarbor.errors import DataError
 from haarbor.store import import_arrays
@@ -109,3 +110,29 @@ def test_a_run_without_results_is_refused(tmp_path):
         head_scores(run)
     with pytest.raises(DataError, match="batch 0 must hold scores"):
         head_scores(run, batch=0)
+
+
+def every_words():
+    """The words of all scores, with those that need logits."""
+    from haarbor.analysis import _head_scores, _softmax_scores
+
+    both = (vars(_head_scores), vars(_softmax_scores))
+    single = [value for names in both for value in names.values() if isinstance(value, ScoreWords)]
+    return [*single, *_head_scores._ENTROPIES.values(), *_softmax_scores._FIGURES.values()]
+
+
+def test_sixteen_scores_are_explained_in_plain_words_and_stand_in_groups():
+    words = every_words()
+    assert len({score.name for score in words}) == len(words) == 16
+    for score in words:
+        assert score.plain.startswith(("How ", "On how ")), score.name
+        assert score.plain.endswith("."), score.name
+        assert score.plain != score.meaning
+        assert not {"paraproduct", "coefficient", "affine", "Hölder"} & set(score.plain.split()), score.name
+        assert score.group != "Other scores", score.name
+
+
+def test_scores_that_depend_on_sizes_are_not_compared_between_networks():
+    assert {score.name for score in every_words() if not score.compares} == {
+        "entropy", "entropy-all-scales", "batches-in-top", "batches-in-bottom", "distance-to-nearest",
+    }  # fmt: skip

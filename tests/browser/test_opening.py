@@ -43,7 +43,7 @@ def large_run(place, n_tokens, n_layers, heads, *, side=None):
 # Tokens, layers, heads per layer, patches along a side, and the most bytes of the page.
 LARGE = {
     "144 heads x 197 patches": (197, 12, 12, 14, 15_000_000),
-    "270 heads x 256 tokens": (256, 30, 9, None, 25_000_000),
+    "270 heads x 256 tokens": (256, 30, 9, None, 15_000_000),
 }
 
 

@@ -54,6 +54,7 @@ def test_every_view_of_a_text_run_draws(opened, text_page):
         assert page.locator(f"{chart} .chart svg.main-svg").count() >= 1, chart
         assert page.locator(f"{chart} .chart path").count() >= 1, chart
     assert page.locator("#commands pre").inner_text().splitlines() == [
+        "# text.zarr was made from arrays (haarbor.store.import_arrays): put it here first.",
         "haarbor organize text.zarr --iterations 1",
         "haarbor report text.zarr --batches 2",
     ]

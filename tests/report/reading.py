@@ -25,14 +25,17 @@ def blob(page, name):
     return zlib.decompress(base64.b64decode(text))
 
 
-def matrix(data, rows, columns, power):
-    """A packed matrix, entry by entry."""
+def matrix(data, rows, columns, power, kept=None):
+    """A packed matrix, entry by entry; NaN where an entry is not among the `kept` ones."""
     offsets = np.frombuffer(data, dtype="<f4", count=rows)
     scales = np.frombuffer(data, dtype="<f4", count=rows, offset=4 * rows)
-    steps = np.frombuffer(data, dtype=np.uint8, offset=8 * rows).reshape(rows, columns)
-    found = np.zeros((rows, columns))
+    steps = iter(np.frombuffer(data, dtype=np.uint8, offset=8 * rows).tolist())
+    found = np.full((rows, columns), np.nan)
     for row in range(rows):
         for column in range(columns):
-            share = steps[row, column] / 255
+            if kept is not None and not kept[row, column]:
+                continue
+            share = next(steps) / 255
             found[row, column] = offsets[row] + scales[row] * (share * share if power == 2 else share)
+    assert next(steps, None) is None
     return found

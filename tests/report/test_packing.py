@@ -40,6 +40,24 @@ def test_bytes_are_read_back_by_another_reader(rng, power):
     np.testing.assert_allclose(matrix(found.to_bytes(), 3, 5, power), found.values, rtol=1e-6)
 
 
+@given(POSITIVE, st.sampled_from([85, 51, 17]))
+def test_fewer_steps_are_within_their_error_and_read_in_the_same_way(values, n_steps):
+    found = quantised_matrix(values, 2, n_steps)
+    largest = values.max(axis=1, keepdims=True)
+    bound = np.sqrt(values * largest) / n_steps + largest * (0.5 / n_steps) ** 2 + 1e-6 * largest
+    assert (np.abs(found.values - values) <= bound).all()
+    assert not (found.steps % (255 // n_steps)).any()
+    np.testing.assert_allclose(matrix(found.to_bytes(), *values.shape, 2), found.values, rtol=1e-5)
+
+
+def test_entries_that_are_not_kept_take_no_room(rng):
+    values, kept = rng.random((4, 5)), rng.random((4, 5)) < 0.5
+    found = quantised_matrix(values, 2)
+    data = found.to_bytes(kept)
+    assert len(data) == 8 * 4 + kept.sum()
+    np.testing.assert_allclose(matrix(data, 4, 5, 2, kept)[kept], found.values[kept], rtol=1e-6)
+
+
 def test_rows_of_zeros_and_constant_rows_are_exact():
     values = np.array([[0.0, 0.0], [0.25, 0.25]])
     assert quantised_matrix(values, 2).values.tolist() == values.tolist()

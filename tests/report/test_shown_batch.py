@@ -7,6 +7,7 @@ import pytest
 
 from haarbor.report import _shown_batch as module
 from haarbor.report._coarse_cells import coarse_matrix
+from haarbor.report._packing import packed_text
 from haarbor.report._shown_batch import patch_grid, shown_batch
 from tests.report.reading import matrix
 from tests.report.runs import kinds_run, logits_run
@@ -18,8 +19,9 @@ def test_every_matrix_comes_back_within_the_error_that_is_stated(text):
     rows, columns = found.data["orders"]["query"], found.data["orders"]["key"]
     errors = []
     for head in range(X.shape[2]):
-        restored = matrix(found.blobs[f"head-{head}"], 24, 24, found.data["quantisation"]["power"])
-        errors.append(np.abs(restored - X[np.ix_(rows, columns, [head])][:, :, 0]).max())
+        kept = text.mask(1)[np.ix_(rows, columns)]
+        restored = matrix(found.blobs[f"head-{head}"], 24, 24, found.data["quantisation"]["power"], kept)
+        errors.append(np.nanmax(np.abs(restored - X[np.ix_(rows, columns, [head])][:, :, 0])))
     assert max(errors) == pytest.approx(found.data["quantisation"]["largest_error"], rel=1e-5)
     assert 0 < max(errors) < 0.003
     assert found.data["quantisation"]["largest_value"] == X.max()
@@ -40,7 +42,22 @@ def test_the_mask_and_the_orders_are_the_runs(text):
     assert len(found.data["folders"]["key"][0]) == 1
 
 
-def test_logits_keep_their_sign_and_masked_entries_their_row_mean(tmp_path):
+def test_fewer_steps_take_less_room_and_say_how_exact_they_are(text):
+    fine, coarse = (shown_batch(text.part(), 1, n_steps) for n_steps in (255, 51))
+    assert [found.data["quantisation"]["steps"] for found in (fine, coarse)] == [255, 51]
+    sizes = [sum(len(packed_text(found.blobs[f"head-{h}"])) for h in range(12)) for found in (fine, coarse)]
+    assert sizes[1] < 0.9 * sizes[0]
+    kept = text.mask(1)[np.ix_(coarse.data["orders"]["query"], coarse.data["orders"]["key"])]
+    X = np.asarray(text.tensor(1))[np.ix_(coarse.data["orders"]["query"], coarse.data["orders"]["key"])]
+    error = max(
+        np.nanmax(np.abs(matrix(coarse.blobs[f"head-{head}"], 24, 24, 2, kept) - X[:, :, head]))
+        for head in range(12)
+    )
+    assert error == pytest.approx(coarse.data["quantisation"]["largest_error"], rel=1e-5)
+    assert 3 * fine.data["quantisation"]["largest_error"] < error < 0.02
+
+
+def test_logits_keep_their_sign_and_masked_entries_are_not_kept(tmp_path):
     run = logits_run(tmp_path / "raw.zarr")
     found = shown_batch(run.part(), 0)
     quantisation = found.data["quantisation"]
@@ -49,11 +66,10 @@ def test_logits_keep_their_sign_and_masked_entries_their_row_mean(tmp_path):
     rows, columns = found.data["orders"]["query"], found.data["orders"]["key"]
     for head in range(X.shape[2]):
         restored = np.zeros((18, 18))
-        restored[np.ix_(rows, columns)] = matrix(found.blobs[f"head-{head}"], 18, 18, 1)
+        kept = mask[np.ix_(rows, columns)]
+        restored[np.ix_(rows, columns)] = matrix(found.blobs[f"head-{head}"], 18, 18, 1, kept)
         assert np.abs(restored - X[:, :, head])[mask].max() <= quantisation["largest_error"] * 1.001
-        for row in range(17):
-            mean = X[row, mask[row], head].mean()
-            assert np.abs(restored[row, ~mask[row]] - mean).max() <= quantisation["largest_error"] * 1.001
+        assert np.isnan(restored[~mask]).all()
 
 
 def test_large_matrices_are_shown_by_the_means_of_blocks_in_both_orders(text, monkeypatch):

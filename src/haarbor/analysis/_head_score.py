@@ -21,7 +21,7 @@ class HeadScore:
     label: str
     """Name for readers, as in a heading."""
     meaning: str
-    """What it measures, in a sentence or two."""
+    """What it measures, exactly, in a sentence or two."""
     high_means: str
     """What a high value says of a head, to be read after "high:"."""
     low_means: str
@@ -29,6 +29,12 @@ class HeadScore:
     """Shape (n_heads,), layer by layer; NaN where a head has none."""
     better_high: bool | None
     """Whether more is better; None where neither is."""
+    plain: str = ""
+    """What it tells, in words that need no mathematics."""
+    group: str = "Other scores"
+    """Heading under which it stands among the other scores."""
+    compares: bool = True
+    """Whether heads of networks of other sizes may be compared by it."""
 
     def __repr__(self) -> str:
         return f"HeadScore({self.name}, {self.values.size} heads)"
@@ -40,10 +46,13 @@ class ScoreWords:
 
     name: str
     label: str
+    plain: str
     meaning: str
     high_means: str
     low_means: str
     better_high: bool | None = None
+    group: str = "Other scores"
+    compares: bool = True
 
     def score(self, values: npt.ArrayLike) -> HeadScore:
         """Score with these words and one value per head."""
@@ -56,4 +65,7 @@ class ScoreWords:
             low_means=self.low_means,
             values=frozen(array),
             better_high=self.better_high,
+            plain=self.plain,
+            group=self.group,
+            compares=self.compares,
         )

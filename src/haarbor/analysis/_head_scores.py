@@ -66,70 +66,96 @@ def head_scores(
     return tuple(found)
 
 
+_COARSE = "Broad pattern and detail"
+_AMONG = "Among the heads"
 _ENTROPIES: Mapping[str, ScoreWords] = {
     "raw": ScoreWords(
         "entropy",
         "Haar entropy",
+        "How much broad pattern the head has, and how strong: the sizes of its large, smooth pieces, added "
+        "up.",
         "Sum of the absolute coefficients of the coarsest Haar functions on the trees of queries and keys.",
         "much coarse structure",
         "little coarse structure",
+        group=_COARSE,
+        compares=False,
     ),
     "normalised": ScoreWords(
         "entropy-normalised",
         "Haar entropy, normalised",
+        "How many broad pieces the head is made of, however strong they are.",
         "The Haar entropy divided by the size of the matrix: it does not change when the head is scaled.",
         "coarse structure spread over many functions",
         "coarse structure in few functions",
+        group=_COARSE,
     ),
     "mean_removed": ScoreWords(
         "entropy-mean-removed",
         "Haar entropy without the mean",
+        "How many broad pieces the head is made of, once its even background is taken away.",
         "The normalised Haar entropy of what is left of the matrix when its mean is taken away.",
         "coarse structure beyond the mean",
         "hardly any coarse structure beyond the mean",
+        group=_COARSE,
     ),
     "energy_share": ScoreWords(
         "energy-share",
         "Energy in coarse functions",
+        "How much of the head can be seen in a blurred copy of its matrix.",
         "Share of the sum of squares of the matrix that the coarsest Haar functions hold.",
         "the trees describe the head with few functions",
         "most of the head is fine detail",
+        group=_COARSE,
     ),
     "all_scales": ScoreWords(
         "entropy-all-scales",
         "Haar entropy of all scales",
+        "How much pattern the head has in all, broad and fine together.",
         "Sum of the absolute coefficients of all Haar functions, coarse and fine.",
         "a large and intricate matrix",
         "a small or simple matrix",
+        group=_COARSE,
+        compares=False,
     ),
     "fine_share": ScoreWords(
         "fine-share",
         "Share of fine scales",
+        "How much of its pattern is fine detail, which a blurred copy would lose.",
         "Share of the sum over all scales that lies outside the coarsest functions.",
         "mostly fine detail",
         "mostly coarse structure",
+        group=_COARSE,
     ),
 }
 _TOP = ScoreWords(
     "batches-in-top",
     "Batches in the top 10 %",
+    "On how many inputs the head is one of those with the most broad pattern.",
     "In how many batches the head is among the tenth of heads with the highest Haar entropy.",
     "among the highest in every batch",
     "never among the highest",
+    group=_AMONG,
+    compares=False,
 )
 _BOTTOM = ScoreWords(
     "batches-in-bottom",
     "Batches in the bottom 10 %",
+    "On how many inputs the head is one of those with the least broad pattern.",
     "In how many batches the head is among the tenth of heads with the lowest Haar entropy.",
     "among the lowest in every batch",
     "never among the lowest",
+    group=_AMONG,
+    compares=False,
 )
 _ISOLATION = ScoreWords(
     "distance-to-nearest",
     "Distance to the nearest head",
+    "How differently the head attends from the one that is most like it.",
     "Tree distance to the head that attends most alike, mean over batches.",
     "unlike every other head",
     "another head does nearly the same",
+    group=_AMONG,
+    compares=False,
 )
 
 

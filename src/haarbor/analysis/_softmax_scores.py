@@ -16,60 +16,78 @@ from haarbor.store import RunPart
 
 __all__ = ["measured", "regularity_scores", "softmax_scores"]
 
+_SOFTMAX = "Softmax"
+_SMOOTHNESS = "Smoothness"
 _FIGURES: Mapping[str, ScoreWords] = {
     "invariance": ScoreWords(
         "softmax-invariance",
         "Softmax invariance",
+        "How well the attention can be told from the raw scores before the softmax by one rule for the whole "
+        "matrix.",
         "How much of the softmax the best affine function of the logits' paraproduct with all constants 1 "
         "explains.",
         "the softmax hardly changes what the head looks at",
         "the softmax makes the head what it is",
+        group=_SOFTMAX,
     ),
     "exact": ScoreWords(
         "softmax-explained",
         "Softmax explained",
+        "How well the attention can be told from the raw scores before the softmax by a rule that may differ "
+        "from piece to piece of the matrix.",
         "How much of the softmax the corrected paraproduct with marginals explains; 1 is all, 0 no better "
         "than a uniform head.",
         "the paraproduct describes the softmax",
         "the softmax is too steep for the paraproduct",
         True,
+        group=_SOFTMAX,
     ),
     "linear": ScoreWords(
         "softmax-linear",
         "Softmax explained by the logits",
+        "How well the attention can be told from the raw scores before the softmax as they are.",
         "How much of the softmax the best affine function of the row-centred logits explains, without "
         "any tree.",
         "nearly linear",
         "far from linear",
+        group=_SOFTMAX,
     ),
     "gap": ScoreWords(
         "softmax-gap",
         "What the constants carry",
+        "How much is gained by a rule that may differ from piece to piece of the matrix.",
         "Softmax explained less softmax invariance.",
         "the constants of the paraproduct matter",
         "the constants could as well be 1",
+        group=_SOFTMAX,
     ),
 }
 _DEVIATION = ScoreWords(
     "logit-deviation",
     "Spread of the logits",
+    "How decided the head is: how far apart the raw scores before the softmax lie.",
     "Standard deviation of the valid logits about the means of their rows.",
     "a sharp head",
     "a nearly uniform head",
+    group=_SOFTMAX,
 )
 _HOLDER = ScoreWords(
     "holder-exponent",
     "Hölder exponent",
+    "How gradually the raw scores change between tokens that the head treats alike.",
     "Mixed Hölder exponent of the logits on the head's own trees.",
     "smooth on its trees",
     "rough; noise reads about minus one half",
+    group=_SMOOTHNESS,
 )
 _HOLDER_GAIN = ScoreWords(
     "holder-gain",
     "Hölder exponent gained by organising",
+    "How much smoother the head looks once its tokens are put in the order of its trees.",
     "The exponent on the head's own trees less that in the order of the input.",
     "organising makes the head smoother",
     "the order of the input was as good",
+    group=_SMOOTHNESS,
 )
 
 

@@ -36,9 +36,14 @@ def report(
     content: ContentOption = None,
     stream: StreamOption = None,
     batches: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, help="Batches whose matrices are in the page; more make it larger."),
-    ] = 1,
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Batches whose matrices are in the page; as many as fit into 15 MB by default.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write one HTML page about a run, or two side by side.
@@ -85,7 +90,7 @@ def report(
                 typer.echo(printable(others))
 
 
-def _organize_where_needed(parts: list[RunPart], n_shown: int) -> None:
+def _organize_where_needed(parts: list[RunPart], n_shown: int | None) -> None:
     from haarbor.analysis import organize_run, question_before
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable

@@ -11,14 +11,14 @@ _OF_EACH_BATCH = ("head-entropy", "network-entropy", "asked")
 _OF_ALL_BATCHES = ("ranking-stability", "consensus")
 
 
-def missing_result(part: RunPart, n_shown: int = 1) -> str | None:
+def missing_result(part: RunPart, n_shown: int | None = 1) -> str | None:
     """Name of a result that a page needs and that is missing or damaged; None if there is none.
 
     Parameters
     ----------
     part : RunPart
-    n_shown : int, default 1
-        How many batches are shown, counted from the first. The page needs the trees of these.
+    n_shown : int, optional
+        How many batches are shown, counted from the first; None if all may be. The page needs their trees.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def missing_result(part: RunPart, n_shown: int = 1) -> str | None:
             if part.kept_result(name, batch=batch).state != "whole":
                 return damaged_name(name, batch)
         # The trees are large: they are unpacked only where they are shown; elsewhere their checksums suffice.
-        if place < n_shown:
+        if n_shown is None or place < n_shown:
             whole = part.kept_result("organization", batch=batch).state == "whole"
         else:
             whole = part.has_result("organization", batch=batch)
@@ -42,6 +42,6 @@ def missing_result(part: RunPart, n_shown: int = 1) -> str | None:
     return None
 
 
-def is_organized(part: RunPart, n_shown: int = 1) -> bool:
+def is_organized(part: RunPart, n_shown: int | None = 1) -> bool:
     """Whether every batch is organised and scored, and the batches have been compared."""
     return missing_result(part, n_shown) is None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.array_types import AnyArray, ByteArray, FloatArray, frozen
+from haarbor.array_types import AnyArray, BoolArray, ByteArray, FloatArray, frozen
 
 __all__ = ["QuantisedMatrix", "packed_text", "plain_numbers", "quantised_matrix"]
 
@@ -39,12 +39,13 @@ class QuantisedMatrix:
         restored: FloatArray = self.offsets[:, None] + self.scales[:, None] * fractions
         return restored
 
-    def to_bytes(self) -> bytes:
-        """Offsets, scales (little-endian float32), then the steps."""
-        return self.offsets.tobytes() + self.scales.tobytes() + self.steps.tobytes()
+    def to_bytes(self, kept: BoolArray | None = None) -> bytes:
+        """Offsets and scales (little-endian float32), then the steps, or the `kept` ones of them."""
+        steps = self.steps if kept is None else self.steps[kept]
+        return self.offsets.tobytes() + self.scales.tobytes() + steps.tobytes()
 
 
-def quantised_matrix(matrix: AnyArray, power: int) -> QuantisedMatrix:
+def quantised_matrix(matrix: AnyArray, power: int, n_steps: int = _STEPS) -> QuantisedMatrix:
     r"""Store a matrix as bytes, each row on its own scale.
 
     Parameters
@@ -52,6 +53,8 @@ def quantised_matrix(matrix: AnyArray, power: int) -> QuantisedMatrix:
     matrix : ndarray of float, shape (n_rows, n_columns)
         Finite, with at least one column; not negative if the power is 2.
     power : {1, 2}
+    n_steps : int, default 255
+        A divisor of 255. Fewer steps are less exact and take less room when they are compressed.
 
     Returns
     -------
@@ -59,9 +62,9 @@ def quantised_matrix(matrix: AnyArray, power: int) -> QuantisedMatrix:
 
     Notes
     -----
-    With power 2 values are stored by their square roots: the error about :math:`x` is at most about
-    :math:`\sqrt{x\, m} / 255`, :math:`m` being the largest of the row. With power 1 it is at most the
-    range of the row over 510.
+    With power 2 values are stored by their square roots: of :math:`n` steps, the error about :math:`x` is at
+    most about :math:`\sqrt{x\, m} / n`, :math:`m` being the largest of the row. With power 1 it is at most
+    the range of the row over :math:`2 n`.
 
     Examples
     --------
@@ -81,7 +84,7 @@ def quantised_matrix(matrix: AnyArray, power: int) -> QuantisedMatrix:
         where=scales[:, None] > 0,
     )
     roots = np.clip(share, 0.0, 1.0) ** (1.0 / power)
-    steps = np.rint(roots * _STEPS).astype(np.uint8)
+    steps = (np.rint(roots * n_steps) * (_STEPS // n_steps)).astype(np.uint8)
     found = QuantisedMatrix(
         offsets=frozen(offsets), scales=frozen(scales), steps=frozen(steps), power=power, largest_error=0.0
     )

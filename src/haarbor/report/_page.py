@@ -17,9 +17,12 @@ from haarbor.report._packing import packed_text
 from haarbor.report._run_payload import RunPayload
 from haarbor.report.sections import SECTIONS
 
-__all__ = ["page_html", "script_text"]
+__all__ = ["MOST_BYTES", "page_html", "room_for_runs", "script_text"]
 
-_STYLES = ("theme.css", "page.css", "drawing.css", "figures.css", "views.css")
+MOST_BYTES = 15_000_000
+"""How large a page may become by showing more than the first batch of its runs."""
+
+_STYLES = ("theme.css", "page.css", "drawing.css", "figures.css", "views.css", "paper.css")
 # The order matters: while a script is loaded, it may use only those before it.
 _DRAWING = (
     "elements",
@@ -32,6 +35,7 @@ _DRAWING = (
     "state",
     "zip_archive",
     "tables",
+    "saving",
     "charts",
     "tooltip",
     "matrix_window",
@@ -42,6 +46,9 @@ _DRAWING = (
     "point_cloud",
     "token_kinds",
     "tree_block",
+    "patch_heat",
+    "head_legend",
+    "head_brush",
 )
 _PAYLOAD = ("packing", "run_payload", "shown_batch", "haar_scales", "head_geometry", "overview", "provenance")
 _FIGURES = (
@@ -53,7 +60,22 @@ _FIGURES = (
     "head_over_batches",
     "head_tree",
 )
-_VIEWS = ("attention_image", "attention_text", "comparison", "explorer", "search", "two_runs")
+_VIEWS = (
+    "first_token",
+    "attention_text",
+    "attention_image",
+    "token_lines",
+    "score_facts",
+    "explorer",
+    "compared_heads",
+    "comparison",
+    "compared_bar",
+    "glossary",
+    "run_tabs",
+    "address",
+    "search",
+    "two_runs",
+)
 _SCRIPTS = (
     *(f"drawing/{name}.js" for name in _DRAWING),
     *(f"{name}.js" for name in _PAYLOAD),
@@ -89,8 +111,7 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
     ]
     for number, payload in enumerate(payloads):
         pieces += [
-            _data_element(f"run-{number}-{name}", "text/plain", packed_text(data))
-            for name, data in payload.blobs.items()
+            _data_element(f"run-{number}-{name}", "text/plain", text) for name, text in payload.texts.items()
         ]
     pieces.append(_data_element("plotly-source", "text/plain", packed_plotly))
     title = " and ".join(str(payload.data["model"]) for payload in payloads)
@@ -108,6 +129,13 @@ def page_html(payloads: Sequence[RunPayload], about: Mapping[str, Any]) -> str:
         name, _, after = piece.partition("}}")
         head += parts[name] + after
     return head
+
+
+def room_for_runs() -> int:
+    """How many bytes of a page of the largest size are left for its runs, once all else is there."""
+    n_scripts = sum(len(_asset(name).encode("utf-8")) for name in (*_STYLES, *_SCRIPTS, "page.html"))
+    # What is left over is for the ends of the elements, the title and the versions.
+    return MOST_BYTES - n_scripts - len(_plotly_script()[1]) - 100_000
 
 
 def script_text(text: str) -> str:

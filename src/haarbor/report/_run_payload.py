@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,10 @@ from haarbor.errors import DataError
 from haarbor.report._organized import missing_result
 from haarbor.report._overview import overview_sentences
 from haarbor.report._packed_geometry import geometry_blobs, geometry_data
-from haarbor.report._packing import plain_numbers
+from haarbor.report._packing import packed_text, plain_numbers
 from haarbor.report._provenance import run_settings
 from haarbor.report._run_name import run_name
-from haarbor.report._shown_batch import shown_batch
+from haarbor.report._shown_batches import shown_batches
 from haarbor.report.sections import SECTIONS
 from haarbor.store import RunPart
 
@@ -29,19 +30,22 @@ class RunPayload:
 
     data: Mapping[str, Any]
     """Values for JSON."""
-    blobs: Mapping[str, bytes]
-    """Large arrays as bytes, by name."""
+    texts: Mapping[str, str]
+    """Large arrays, packed, by name."""
 
 
-def run_payload(part: RunPart, n_batches: int) -> RunPayload:
+def run_payload(part: RunPart, n_batches: int | None, room: int) -> RunPayload:
     """Gather what the page needs of a run.
 
     Parameters
     ----------
     part : RunPart
         Organised.
-    n_batches : int
-        How many batches come with their matrices, counted from the first.
+    n_batches : int or None
+        How many batches come with their matrices, counted from the first; None for as many as there is
+        room for, at least one.
+    room : int
+        How many letters the run may take in the page, where `n_batches` is None.
 
     Returns
     -------
@@ -66,12 +70,7 @@ def run_payload(part: RunPart, n_batches: int) -> RunPayload:
     each_batch = [{s.name: s for s in head_scores(part, batch=batch)} for batch in batches]
     geometry = head_geometry(part.load_result("consensus"))
     stability = part.load_result("ranking-stability")
-    blobs = {f"geometry-{name}": data for name, data in geometry_blobs(geometry).items()}
-    shown = []
-    for place, batch in enumerate(batches[:n_batches]):
-        found = shown_batch(part, batch)
-        shown.append(found.data)
-        blobs |= {f"batch-{place}-{name}": data for name, data in found.blobs.items()}
+    texts = {f"geometry-{name}": packed_text(blob) for name, blob in geometry_blobs(geometry).items()}
     sections = {name: section(part) for name, section in SECTIONS.items()}
     data = {
         "name": run_name(run),
@@ -89,9 +88,12 @@ def run_payload(part: RunPart, n_batches: int) -> RunPayload:
             {
                 "name": score.name,
                 "label": score.label,
+                "plain": score.plain,
                 "meaning": score.meaning,
                 "high": score.high_means,
                 "low": score.low_means,
+                "group": score.group,
+                "compares": score.compares,
                 "values": score.values,
                 "by_batch": [batch[score.name].values for batch in each_batch]
                 if all(score.name in batch for batch in each_batch)
@@ -101,12 +103,15 @@ def run_payload(part: RunPart, n_batches: int) -> RunPayload:
         ],
         "geometry": geometry_data(geometry),
         "overview": overview_sentences(part, scores, geometry, stability),
-        "shown": shown,
         "sections": {name: found for name, found in sections.items() if found is not None},
         "settings": run_settings(part),
         "median_distance": _median_distance(geometry.distances),
     }
-    return RunPayload(data=plain_numbers(data), blobs=blobs)
+    plain = plain_numbers(data)
+    room -= len(json.dumps(plain)) + sum(map(len, texts.values()))
+    shown = shown_batches(part, n_batches, room)
+    plain["shown"] = plain_numbers(shown.data)
+    return RunPayload(data=plain, texts={**texts, **shown.texts})
 
 
 def _median_distance(distances: Any) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from haarbor.analysis import valid_tokens
-from haarbor.array_types import AnyArray, ByteArray, FloatArray, IntArray
+from haarbor.array_types import AnyArray, BoolArray, ByteArray, FloatArray, IntArray
 from haarbor.questionnaire import Organization
 from haarbor.report._coarse_cells import coarse_matrix, coarse_size
 from haarbor.report._packing import quantised_matrix
@@ -35,7 +35,7 @@ class ShownBatch:
     """Large arrays as bytes, by name; they are compressed later."""
 
 
-def shown_batch(part: RunPart, batch: int) -> ShownBatch:
+def shown_batch(part: RunPart, batch: int, n_steps: int = 255) -> ShownBatch:
     """Gather what the page needs of a batch.
 
     Parameters
@@ -43,6 +43,8 @@ def shown_batch(part: RunPart, batch: int) -> ShownBatch:
     part : RunPart
         Organised.
     batch : int
+    n_steps : int, default 255
+        How finely entries are kept; see :func:`haarbor.report._packing.quantised_matrix`.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def shown_batch(part: RunPart, batch: int) -> ShownBatch:
     blobs: dict[str, bytes] = {"scales": scales.to_bytes()}
     if data["masked"]:
         blobs["mask"] = np.packbits(tokens.mask, axis=None).tobytes()
-    data["quantisation"] = _pack_matrices(values, orders, block, blobs)
+    data["quantisation"] = _pack_matrices(values, tokens.mask, orders, block, n_steps, blobs)
     blobs["thumbnails"] = _thumbnails(values, orders)
     picture = part.run.picture(batch)
     if picture is not None:
@@ -147,19 +149,32 @@ def _block(shape: tuple[int, ...]) -> int:
 
 
 def _pack_matrices(
-    values: AnyArray, orders: Mapping[str, IntArray], block: int, blobs: dict[str, bytes]
+    values: AnyArray,
+    mask: BoolArray,
+    orders: Mapping[str, IntArray],
+    block: int,
+    n_steps: int,
+    blobs: dict[str, bytes],
 ) -> dict[str, Any]:
     power = 2 if values.min() >= 0 else 1
     largest = 0.0
+    moved = np.ix_(orders["query"], orders["key"])
+    # The page holds the mask: masked entries need not be kept for every head.
+    kept = mask[moved] if block == 1 and not mask.all() else None
     for head in range(values.shape[2]):
         # In the organised order neighbours are alike, which compresses better.
-        organised = values[:, :, head][np.ix_(orders["query"], orders["key"])]
+        organised = values[:, :, head][moved]
         matrices = {"head": organised} if block == 1 else {"head": organised, "original": values[:, :, head]}
         for name, matrix in matrices.items():
-            found = quantised_matrix(coarse_matrix(matrix, block), power)
-            blobs[f"{name}-{head}"] = found.to_bytes()
+            found = quantised_matrix(coarse_matrix(matrix, block), power, n_steps)
+            blobs[f"{name}-{head}"] = found.to_bytes(kept)
             largest = max(largest, found.largest_error)
-    return {"power": power, "largest_error": largest, "largest_value": float(values.max())}
+    return {
+        "power": power,
+        "steps": n_steps,
+        "largest_error": largest,
+        "largest_value": float(values.max()),
+    }
 
 
 def _thumbnails(values: AnyArray, orders: Mapping[str, IntArray]) -> bytes:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from haarbor.analysis import asked_part, require_run
 from haarbor.errors import SettingError
 from haarbor.options import require_whole_number
-from haarbor.report._page import page_html
-from haarbor.report._provenance import commands, library_versions
+from haarbor.report._commands import commands
+from haarbor.report._page import page_html, room_for_runs
+from haarbor.report._provenance import library_versions
 from haarbor.report._run_payload import run_payload
 from haarbor.store import Run, RunPart
 from haarbor.whole_file import file_place, whole_file
@@ -22,7 +23,7 @@ def report_html(
     *,
     content: str | None = None,
     stream: str | None = None,
-    n_batches: int = 1,
+    n_batches: int | None = None,
 ) -> str:
     """Self-contained page about a run, or about two side by side.
 
@@ -33,8 +34,9 @@ def report_html(
     content : {"probabilities", "logits"}, optional
     stream : str, optional
         The defaults are those of :meth:`haarbor.store.Run.part`.
-    n_batches : int, default 1
-        How many batches come with the matrices of all their heads; everything else covers all batches.
+    n_batches : int, optional
+        How many batches come with the matrices of all their heads; as many as fit into 15 MB if not given,
+        at least one. Everything else covers all batches.
 
     Returns
     -------
@@ -55,9 +57,11 @@ def report_html(
         raise SettingError(
             f"a report is of one run or of two; found {len(asked)}. Make a report of each, or of pairs."
         )
-    require_whole_number("n_batches", n_batches, 1)
+    if n_batches is not None:
+        require_whole_number("n_batches", n_batches, 1)
     parts = [asked_part(run, content, stream) for run in asked]
-    payloads = [run_payload(part, n_batches) for part in parts]
+    room = room_for_runs() // len(parts)
+    payloads = [run_payload(part, n_batches, room) for part in parts]
     return page_html(payloads, {"versions": library_versions(), "commands": commands(parts, n_batches)})
 
 
@@ -67,7 +71,7 @@ def write_report(
     *,
     content: str | None = None,
     stream: str | None = None,
-    n_batches: int = 1,
+    n_batches: int | None = None,
 ) -> int:
     """Write the page to a file, whole or not at all.
 

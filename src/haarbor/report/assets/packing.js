@@ -24,19 +24,20 @@
     return unpacked.get(id);
   };
 
-  /** Entries of a matrix that is kept as one byte per entry, each row on its own scale. */
-  Haarbor.restored = (buffer, rows, columns, power) => {
+  /**
+   * Entries of a matrix that is kept as one byte per entry, each row on its own scale; of those that are not
+   * `open`, if that is given, nothing is kept, and they are the least of their rows.
+   */
+  Haarbor.restored = (buffer, rows, columns, power, open = null) => {
     const offsets = new Float32Array(buffer, 0, rows);
     const scales = new Float32Array(buffer, 4 * rows, rows);
     const steps = new Uint8Array(buffer, 8 * rows);
     const values = new Float32Array(rows * columns);
-    let i = 0;
-    for (let row = 0; row < rows; row++) {
-      for (let column = 0; column < columns; column++) {
-        const share = steps[i] / 255;
-        values[i] = offsets[row] + scales[row] * (power === 2 ? share * share : share);
-        i++;
-      }
+    let next = 0;
+    for (let i = 0; i < values.length; i++) {
+      const row = Math.floor(i / columns);
+      const share = !open || open[i] ? steps[next++] / 255 : 0;
+      values[i] = offsets[row] + scales[row] * (power === 2 ? share * share : share);
     }
     return values;
   };

@@ -3,9 +3,13 @@
   const { el } = Haarbor;
   // Names of sections in the bar, where the heading is too long for it.
   const SHORT = {
+    "Side by side": "Both",
     "Head explorer": "Explorer",
+    "Network entropy": "Entropy",
+    "Token lines, layer by layer": "Token lines",
     "Stability over batches": "Stability",
     "Softmax invariance": "Invariance",
+    "What the words mean": "Glossary",
     "Settings and tables": "Settings",
   };
   // Charts start when one is near, or when the page has been usable for so many milliseconds.
@@ -31,6 +35,7 @@
       links,
       Haarbor.search(runs),
       Haarbor.themeButton(),
+      Haarbor.runTabs(runs),
     );
   }
 
@@ -41,7 +46,6 @@
     Haarbor.diffusionMap(run, pair);
     Haarbor.affinity(run, pair);
     Haarbor.headTree(run, side);
-    Haarbor.comparison(run, side);
   }
 
   function addSections(runs, about, page, links) {
@@ -51,14 +55,18 @@
       links.append(el("a", { href: `#${id}-section` }, SHORT[heading] || heading));
       return node;
     }
-    /** A section in which every run has its own side. */
-    function addSides(id, heading, draw) {
-      const sides = el("div", { class: "sides" });
+    /** A section in which every run that has something to show there has its own side. */
+    function addSides(id, heading, draw, has = () => true) {
+      const shown = runs.filter(has);
+      if (!shown.length) {
+        return;
+      }
+      const sides = el("div", { class: shown.length > 1 ? "sides" : "sides alone" });
       addSection(id, heading).append(sides);
-      for (const run of runs) {
-        const side = el("div", { class: "side" });
-        if (runs.length > 1) {
-          side.append(el("p", { class: "whose" }, el("b", {}, "AB"[run.index]), ` ${run.data.model}`));
+      for (const run of shown) {
+        const side = el("div", { class: "side", "data-side": run.index });
+        if (run.letter) {
+          side.append(el("p", { class: "whose" }, el("b", {}, run.letter), ` ${run.data.model}`));
         }
         sides.append(side);
         draw(run, side);
@@ -71,17 +79,16 @@
     addSides("head-map", "Heads", Haarbor.headMap);
     addSides("geometry", "Geometry", geometry);
     addSides("explorer", "Head explorer", Haarbor.explorer);
+    addSides("token-lines", "Token lines, layer by layer", Haarbor.tokenLines, Haarbor.hasTokenLines);
+    addSides("comparison", "Comparison", Haarbor.comparison);
     for (const [name, { title, draw }] of Object.entries(Haarbor.sections)) {
-      if (runs.some((run) => run.data.sections[name])) {
-        addSides(name, title, (run, side) => {
-          const found = run.data.sections[name];
-          side.id = run.id(name);
-          if (found) {
-            draw(run, side, found);
-          }
-        });
-      }
+      const drawSection = (run, side) => {
+        side.id = run.id(name);
+        draw(run, side, run.data.sections[name]);
+      };
+      addSides(name, title, drawSection, (run) => run.data.sections[name]);
     }
+    Haarbor.glossary(runs, addSection("glossary", "What the words mean"));
     Haarbor.provenance(runs, about, addSection("provenance", "Settings and tables"));
   }
 
@@ -100,6 +107,11 @@
   page.classList.toggle("two-runs", runs.length === 2);
   page.replaceChildren(titleNode(runs));
   addSections(runs, about, page, links);
+  document.body.append(Haarbor.comparedBar(runs));
+  Haarbor.showRun(0);
+  const goToSection = Haarbor.keepAddress(runs);
+  // Canvases and trees take their heights with the first frame.
+  requestAnimationFrame(() => requestAnimationFrame(goToSection));
   Promise.all(runs.map((run) => run.opened)).then(() =>
     // Two frames later what was drawn can be seen.
     requestAnimationFrame(() => requestAnimationFrame(startCharts)),

@@ -53,14 +53,13 @@
         const heading = title[0].toUpperCase() + title.slice(1);
         return settingsCard(whose(run) + heading, values);
       });
-      return el("div", { class: "two" }, cards);
+      return cards;
     });
     Haarbor.put(
       host,
       commandsCard(about.commands),
       tablesCard(whose),
-      settings,
-      settingsCard("Page made with", about.versions),
+      el("div", { class: "columns" }, settings, settingsCard("Page made with", about.versions)),
     );
   };
 })();

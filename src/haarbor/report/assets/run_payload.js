@@ -4,19 +4,24 @@
     return a - b;
   }
 
-  function initialState(data) {
-    const first = data.scores[0];
+  function initialState(data, hasOther) {
+    // Beside another run, a score by which the two can be compared comes first.
+    const first = (hasOther && data.scores.find(({ compares }) => compares)) || data.scores[0];
     // The first level with more than two folders has lines worth drawing.
     const level = data.shown[0].folders.query.findIndex((sizes) => sizes.length > 2);
     return {
       score: first.name,
-      scaleBy: "values",
+      scaleBy: hasOther ? "common" : "values",
+      order: "grid",
       palette: "viridis",
       hovered: null,
       chosen: Math.max(0, first.values.indexOf(Math.max(...first.values))),
       brushed: [],
       place: 0,
       query: null,
+      pointed: null,
+      direction: "to",
+      firstToken: "shown",
       bright: "usual",
       folderLevel: Math.max(1, level),
     };
@@ -42,16 +47,32 @@
     };
   }
 
+  /** Whether the heads of two runs may stand on one scale by a score. */
+  function areComparable(run, other, score) {
+    return score.compares && other.hasScore(score.name) && other.data.content === run.data.content;
+  }
+
+  /** The scale of the chosen score: by what, its two ends, and whether both runs stand on it. */
+  function scaleOf(run) {
+    const score = run.score();
+    const by = run.state.get("scaleBy");
+    const others = Haarbor.runs.filter((other) => other !== run && areComparable(run, other, score));
+    const isCommon = by === "common" && others.length > 0;
+    const onScale = isCommon ? [run, ...others] : [run];
+    const values = onScale.flatMap((each) => each.scoreNamed(score.name).values);
+    return { by, isCommon, ends: Haarbor.endsOfKnown(values) };
+  }
+
   /** Shares of the heads on the scale of the chosen score, worked out once for all views. */
   function rememberedShares(run) {
     let key = "";
     let shares = [];
     return () => {
-      const by = run.state.get("scaleBy");
-      const now = `${run.state.get("score")}/${by}`;
+      const { by, isCommon, ends } = run.scale();
+      const now = `${run.state.get("score")}/${by}/${isCommon}`;
       if (now !== key) {
         key = now;
-        shares = Haarbor.shares(run.score().values, by);
+        shares = Haarbor.shares(run.score().values, by, ends);
       }
       return shares;
     };
@@ -80,16 +101,26 @@
     };
   }
 
-  Haarbor.createRun = (data, index) => {
-    const state = Haarbor.createState(initialState(data));
+  Haarbor.createRun = (data, index, all) => {
+    const state = Haarbor.createState(initialState(data, all.length > 1));
     const run = { data, index, state, ...headFacts(data) };
     Object.assign(run, headActions(run), {
       blob: (name) => Haarbor.unpack(`run-${index}-${name}`),
       /** Name of an element of this run: with two runs in the page, those of the second end in -2. */
       id: (name) => (index === 0 ? name : `${name}-${index + 1}`),
       score: () => run.scoreNamed(state.get("score")),
+      scale: () => scaleOf(run),
       shares: rememberedShares(run),
+      /** The letter of the run in a page of two; empty in a page of one. */
+      letter: all.length > 1 ? "AB"[index] : "",
       colourOf: (head) => Haarbor.colour(run.shares()[head], state.get("palette")),
+    });
+
+    // A token that was picked may not be there in another batch.
+    state.on(["place"], ({ place, query }) => {
+      if (query !== null && query >= data.shown[place].n_queries) {
+        state.set({ query: null });
+      }
     });
 
     /** What every view of heads does when one is pointed at or pressed. */

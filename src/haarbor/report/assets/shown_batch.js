@@ -36,24 +36,26 @@
     const rows = Math.ceil(shown.n_queries / shown.block);
     const columns = Math.ceil(shown.n_keys / shown.block);
     const { power } = shown.quantisation;
+    const open = await Haarbor.organisedMaskOf(run, place);
     const matrix = async (name) =>
-      Haarbor.restored(await run.blob(`batch-${place}-${name}-${head}`), rows, columns, power);
+      Haarbor.restored(await run.blob(`batch-${place}-${name}-${head}`), rows, columns, power, open);
     const organised = await matrix("head");
     // Blocks are different in the two orders, so the page holds both.
     const values =
       shown.block > 1 ? await matrix("original") : inOriginalOrder(organised, columns, shown.orders);
-    const sorted = Float32Array.from(organised).sort();
+    return { rows, columns, values, organised, ...Haarbor.endsOf(organised, power) };
+  }
+
+  /** Between which values the colours of a matrix go. */
+  Haarbor.endsOf = (values, power) => {
+    const sorted = Float32Array.from(values).sort();
     return {
-      rows,
-      columns,
-      values,
-      organised,
       least: power === 2 ? 0 : sorted[0],
       // Nearly all entries lie below `usual`: a few large ones would leave the rest dark.
       usual: sorted[Math.floor(0.995 * (sorted.length - 1))],
       largest: Math.max(0, sorted[sorted.length - 1]),
     };
-  }
+  };
 
   Haarbor.headMatrix = (run, place, head) =>
     remember(`${run.index}/${place}/${head}`, () => readMatrix(run, place, head));
@@ -73,6 +75,24 @@
 
   /** One number per entry in the original order, 0 where it is masked; null where every entry is open. */
   Haarbor.maskOf = (run, place) => remember(`${run.index}/${place}/mask`, () => readMask(run, place));
+
+  async function readOrganisedMask(run, place) {
+    const mask = await Haarbor.maskOf(run, place);
+    if (!mask) {
+      return null;
+    }
+    const { query, key } = run.data.shown[place].orders;
+    const found = new Uint8Array(mask.length);
+    for (let i = 0; i < found.length; i++) {
+      const row = query[Math.floor(i / key.length)];
+      found[i] = mask[row * key.length + key[i % key.length]];
+    }
+    return found;
+  }
+
+  /** The same in the organised order. */
+  Haarbor.organisedMaskOf = (run, place) =>
+    remember(`${run.index}/${place}/organised mask`, () => readOrganisedMask(run, place));
 
   /** Whether attention in a batch can be drawn on the picture that the network saw. */
   Haarbor.isOnPicture = (shown) => Boolean(shown.grid && shown.picture && shown.block === 1);

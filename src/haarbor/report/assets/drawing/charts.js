@@ -1,13 +1,17 @@
 // Charts by plotly, whose script waits packed in the page until the rest stands.
 (() => {
   const CLEAR = "rgba(0,0,0,0)";
+  const { between } = Haarbor;
   const LEAST_WIDTH = 160;
+  // Of a sheet of A4 between its margins, in CSS pixels.
+  const PAPER_WIDTH = 650;
   const root = document.documentElement;
   const charts = [];
   const queue = [];
   let loading = null;
   let isWorking = false;
   let isAllowed = false;
+  let mostWidth = Infinity;
 
   async function loadPlotly() {
     const text = new TextDecoder().decode(await Haarbor.unpack("plotly-source"));
@@ -49,6 +53,8 @@
     }
   }
 
+  const waiting = [];
+
   // Plotly takes a while to start, so charts wait until one is near, or until the page has been quiet.
   const nearness = new IntersectionObserver(
     (entries) => {
@@ -60,7 +66,21 @@
     { rootMargin: "500px" },
   );
 
-  Haarbor.drawWaiting = () => charts.forEach((chart) => chart.wake());
+  /** Calls `act` once, when an element is near what is seen, or when the page has been quiet. */
+  Haarbor.whenNear = (node, act) => {
+    let isDone = false;
+    const once = () => {
+      if (!isDone) {
+        isDone = true;
+        act();
+      }
+    };
+    waiting.push(once);
+    node.addEventListener("near", once);
+    nearness.observe(node);
+  };
+
+  Haarbor.drawWaiting = () => waiting.forEach((wake) => wake());
 
   /** Until this is called, when the rest of the page stands, no chart takes its time. */
   Haarbor.allowCharts = () => {
@@ -116,30 +136,40 @@
   /**
    * Draws `describe(theme)` = { traces, layout } into an element, and again whenever it is told to, and
    * whenever the width of the element or the colours of the page change. `ready(node)` is called once.
+   * The element has its `height` from the beginning, so that nothing moves when the chart comes.
    */
-  Haarbor.chart = (node, describe, ready = () => {}) => {
+  Haarbor.chart = (node, height, describe, ready = () => {}) => {
     let isAwake = false;
     let isDrawn = false;
 
-    async function draw() {
-      const Plotly = await plotly();
+    function drawIn(Plotly) {
       const theme = Haarbor.theme();
       const { traces, layout } = describe(theme);
-      const width = Math.max(LEAST_WIDTH, Math.floor(node.clientWidth));
-      await Plotly.react(node, traces, merged(commonLayout(theme), { width, ...layout }), {
+      const width = between(Math.floor(node.clientWidth), LEAST_WIDTH, mostWidth);
+      return Plotly.react(node, traces, merged(commonLayout(theme), { width, height, ...layout }), {
         displaylogo: false,
         displayModeBar: false,
         responsive: false,
       });
+    }
+
+    async function draw() {
+      const Plotly = await plotly();
+      await drawIn(Plotly);
       if (!isDrawn) {
         isDrawn = true;
         ready(node);
-        Haarbor.onWidth(node, (now) => Plotly.relayout(node, { width: now }));
+        Haarbor.onWidth(node, (now) => Plotly.relayout(node, { width: Math.min(now, mostWidth) }));
       }
     }
 
     const chart = {
       isDrawn: () => isDrawn,
+      drawAtOnce() {
+        if (isDrawn) {
+          drawIn(window.Plotly);
+        }
+      },
       redraw() {
         if (!isAwake || queue.includes(draw)) {
           return;
@@ -158,8 +188,8 @@
     };
     charts.push(chart);
     node.classList.add("chart");
-    node.addEventListener("near", chart.wake);
-    nearness.observe(node);
+    node.style.minHeight = `${height}px`;
+    Haarbor.whenNear(node, chart.wake);
     return chart;
   };
 
@@ -170,5 +200,14 @@
     node.on("plotly_unhover", () => run.state.set({ hovered: null }));
   };
 
+  // A page that is about to be printed does not wait for anything.
+  addEventListener("beforeprint", () => {
+    mostWidth = PAPER_WIDTH;
+    charts.forEach((chart) => chart.drawAtOnce());
+  });
+  addEventListener("afterprint", () => {
+    mostWidth = Infinity;
+    charts.forEach((chart) => chart.redraw());
+  });
   Haarbor.onTheme(() => charts.forEach((chart) => chart.redraw()));
 })();

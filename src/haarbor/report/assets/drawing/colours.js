@@ -74,18 +74,10 @@
     return brightness > 140 ? "#111" : "#fff";
   };
 
-  Haarbor.gradient = (name) => {
-    const stops = [];
-    for (let step = 0; step < N_STEPS; step += 15) {
-      stops.push(Haarbor.stepColour(step, name));
-    }
-    return `linear-gradient(to right, ${stops.join(", ")})`;
-  };
-
-  /** Place of every value on the scale, from 0 to 1: by value, or by rank. */
-  Haarbor.shares = (values, by = "values") => {
+  /** Place of every value on the scale, from 0 to 1: by rank, or by value between the `ends`. */
+  Haarbor.shares = (values, by = "values", ends = null) => {
     const known = values.filter((value) => value !== null);
-    const shareOf = by === "ranks" ? rankShare(known) : valueShare(known);
+    const shareOf = by === "ranks" ? rankShare(known) : valueShare(ends || Haarbor.endsOfKnown(known));
     return values.map((value) => (value === null ? null : shareOf(value)));
   };
 
@@ -95,9 +87,13 @@
     return (value) => (sorted.length > 1 ? ranks.get(value) / (sorted.length - 1) : 0.5);
   }
 
-  function valueShare(known) {
-    const least = Math.min(...known);
-    const most = Math.max(...known);
+  /** The least and the largest of some values, those that are null left out. */
+  Haarbor.endsOfKnown = (values) => {
+    const known = values.filter((value) => value !== null);
+    return [Math.min(...known), Math.max(...known)];
+  };
+
+  function valueShare([least, most]) {
     return (value) => (most > least ? (value - least) / (most - least) : 0.5);
   }
 })();

@@ -40,6 +40,11 @@ const Haarbor = { sections: {} };
   /** Appends children; those that are null are left out, unlike by `append`. */
   Haarbor.put = (node, ...children) => fill(node, children);
 
+  Haarbor.emptied = (node) => {
+    node.replaceChildren();
+    return node;
+  };
+
   Haarbor.el = (tag, settings, ...children) => {
     const node = document.createElement(tag);
     apply(node, settings);
@@ -57,8 +62,10 @@ const Haarbor = { sections: {} };
     let last = -1;
     const observer = new ResizeObserver(() => {
       const width = Math.floor(node.clientWidth);
-      if (width > 0 && width !== last) {
-        last = width;
+      // What was hidden while things changed is drawn again when it comes back.
+      const hasChanged = width > 0 && width !== last;
+      last = width;
+      if (hasChanged) {
         act(width);
       }
     });

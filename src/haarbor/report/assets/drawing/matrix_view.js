@@ -61,7 +61,8 @@
    * which are [row, column].
    *
    * A description holds rows, columns, values (row by row), mask, least, largest, palette, whether colours
-   * follow the square `root`, and labels, colours and folder borders of rows and columns.
+   * follow the square `root`, the word for entries that are `closed` by the mask, and labels, colours and
+   * folder borders of rows and columns.
    */
   Haarbor.matrixView = (label) => {
     const canvas = el("canvas", {
@@ -88,8 +89,11 @@
     const drawing = Haarbor.drawing({
       canvas,
       host,
-      sizeIn: (width) => (shown ? [width, width] : null),
+      sizeIn: (width) => [width, width],
       draw(context, theme, width) {
+        if (!shown) {
+          return;
+        }
         const place = placement(shown, view, width);
         const { margin, edge } = place;
         const marked = cursor || pointed;
@@ -159,7 +163,7 @@
 
     function words([row, column]) {
       const i = row * shown.columns + column;
-      const value = shown.mask && !shown.mask[i] ? "masked" : Haarbor.number(shown.values[i]);
+      const value = shown.mask && !shown.mask[i] ? shown.closed : Haarbor.number(shown.values[i]);
       const from = Haarbor.tokenText(shown.rowLabels[row]);
       return `${from} \u2192 ${Haarbor.tokenText(shown.columnLabels[column])}: ${value}`;
     }

@@ -19,11 +19,11 @@
     return lines.join("\r\n") + "\r\n";
   };
 
-  function save(name, blob) {
+  Haarbor.saveFile = (name, blob) => {
     const address = URL.createObjectURL(blob);
     Haarbor.el("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 10000);
-  }
+  };
 
   /** Adds a table { name, title, columns, rows } with rows a function, perhaps a slow one. */
   Haarbor.addTable = (run, table) => {
@@ -40,7 +40,7 @@
   Haarbor.tableButton = (run, name) => {
     const download = async () => {
       const table = tables.find((other) => other.run === run && other.name === name);
-      save(table.file, new Blob([await textOf(table)], { type: "text/csv" }));
+      Haarbor.saveFile(table.file, new Blob([await textOf(table)], { type: "text/csv" }));
     };
     return Haarbor.button("CSV", download, {
       class: "csv",
@@ -55,7 +55,7 @@
       for (const table of tables) {
         files.push([table.file, new TextEncoder().encode(await textOf(table))]);
       }
-      save("tables.zip", Haarbor.zipArchive(files));
+      Haarbor.saveFile("tables.zip", Haarbor.zipArchive(files));
     };
     return Haarbor.button("Download all tables (zip of CSV)", download, {
       id: "all-tables",

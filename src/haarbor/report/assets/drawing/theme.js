@@ -18,6 +18,28 @@
     return root.dataset.theme ? root.dataset.theme === "dark" : systemIsDark.matches;
   }
 
+  // On paper the page is light, whatever it is on the screen.
+  let onScreen = null;
+  function show(theme) {
+    if (theme) {
+      root.dataset.theme = theme;
+    } else {
+      delete root.dataset.theme;
+    }
+    listeners.forEach((act) => act());
+  }
+  addEventListener("beforeprint", () => {
+    onScreen = root.dataset.theme;
+    if (isDark()) {
+      show("light");
+    }
+  });
+  addEventListener("afterprint", () => {
+    if (onScreen !== root.dataset.theme) {
+      show(onScreen);
+    }
+  });
+
   /** The button that switches between light and dark; until it is pressed the page follows the system. */
   Haarbor.themeButton = () => {
     const button = Haarbor.button("", () => change(isDark() ? "light" : "dark"), { id: "theme" });
@@ -26,13 +48,10 @@
       button.setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} colours`);
     }
     function change(theme) {
-      if (theme) {
-        root.dataset.theme = theme;
-      }
-      listeners.forEach((act) => act());
+      show(theme);
       name();
     }
-    systemIsDark.addEventListener("change", () => change(null));
+    systemIsDark.addEventListener("change", () => change(root.dataset.theme));
     name();
     return button;
   };

@@ -48,10 +48,35 @@
       const rows = lines.map((line) => el("div", {}, line));
       show(event, el("div", {}, rows));
     },
+    /** Lines of text below an element, for those who reach it by keyboard, too. */
+    beside(node, ...lines) {
+      const box = node.getBoundingClientRect();
+      this.text({ clientX: box.left - GAP, clientY: box.bottom - GAP / 2 }, ...lines);
+    },
     hide() {
       if (card !== null) {
         card.hidden = true;
       }
     },
   };
+
+  /** Lets an element tell these lines when it is pointed at or reached by keyboard. */
+  Haarbor.explained = (node, ...lines) => {
+    const tell = () => Haarbor.tooltip.beside(node, ...lines);
+    const isTouch = (event) => event.pointerType === "touch";
+    node.addEventListener("pointerenter", (event) => (isTouch(event) ? null : tell()));
+    node.addEventListener("pointerleave", Haarbor.tooltip.hide);
+    node.addEventListener("focus", tell);
+    node.addEventListener("blur", Haarbor.tooltip.hide);
+    node.addEventListener("keydown", (event) => (event.key === "Escape" ? Haarbor.tooltip.hide() : null));
+    node.setAttribute("aria-description", lines.join(" "));
+    return node;
+  };
+
+  /** What a score means, as lines for `Haarbor.explained`. */
+  Haarbor.scoreLines = ({ label, plain, low, high }) => [
+    el("strong", {}, label),
+    plain,
+    `Low: ${low}. High: ${high}.`,
+  ];
 })();

@@ -74,10 +74,13 @@
       host,
       sizeIn(width) {
         const size = Math.min(width, MOST_WIDTH);
-        return picture ? [size, size] : null;
+        return [size, size];
       },
       draw(context, theme, width) {
         edge = width - ZERO;
+        if (!picture) {
+          return;
+        }
         const cell = edge / nHeads;
         context.imageSmoothingEnabled = cell < 1;
         context.drawImage(picture, ZERO, ZERO, edge, edge);

@@ -35,21 +35,14 @@
     return order.map((i) => items[i]);
   }
 
-  function movedMask(mask, { query, key }) {
-    const found = new Uint8Array(mask.length);
-    for (let i = 0; i < found.length; i++) {
-      const row = query[Math.floor(i / key.length)];
-      found[i] = mask[row * key.length + key[i % key.length]];
-    }
-    return found;
-  }
-
   /** What is said below the matrices about how exactly they are kept and coloured. */
-  function qualityWords({ block, masked, quantisation, query_kinds: kinds }) {
+  function qualityWords(run, { block, masked, quantisation, query_kinds: kinds }) {
     const error = Haarbor.number(quantisation.largest_error, 2);
     const sentences = [
       block > 1 ? `Each cell is the mean of ${block} x ${block} entries.` : null,
-      `Entries are kept in one byte; the largest error of any entry of this batch is ${error}.`,
+      Haarbor.firstTokenWords(run) || null,
+      `Entries are kept in ${quantisation.steps} steps; ` +
+        `the largest error of any entry of this batch is ${error}.`,
       masked ? "Grey entries are masked." : null,
       Haarbor.kindBorders(kinds, block).length
         ? "Lines in the original order part tokens of different kinds, such as prompt and answer."
@@ -59,15 +52,45 @@
     return sentences.filter(Boolean).join(" ");
   }
 
-  /** Descriptions of a head for the two matrix views; see drawing/matrix_view.js. */
-  function descriptions(shown, found, mask, colours, common, level) {
+  /** What both orders of the matrix of a head need, as it is now to be shown. */
+  Haarbor.gatheredHead = async (run, head) => {
+    const place = run.state.get("place");
+    const [found, mask, organisedMask, colours] = await Promise.all([
+      Haarbor.shownMatrix(run, place, head),
+      Haarbor.maskOf(run, place),
+      Haarbor.organisedMaskOf(run, place),
+      patchColours(run, place),
+    ]);
+    return { run, place, found, mask, organisedMask, colours };
+  };
+
+  /** The largest value that has a colour of its own; `isCut` where larger ones share it. */
+  Haarbor.brightest = ({ run, found }) => {
+    const isCut = run.state.get("bright") === "usual" && found.usual > found.least;
+    return { isCut, top: isCut ? found.usual : found.largest };
+  };
+
+  /** Descriptions of a gathered head for matrix views (drawing/matrix_view.js), original and organised. */
+  Haarbor.headDescriptions = ({ run, place, found, mask, organisedMask, colours }, top) => {
+    const shown = run.data.shown[place];
+    const { rows, columns, least } = found;
     const { orders, folders, block } = shown;
     const queries = shown.query_labels;
     const keys = shown.key_labels || queries;
+    const level = run.state.get("folderLevel");
+    const common = {
+      rows,
+      columns,
+      least,
+      largest: top,
+      palette: run.state.get("palette"),
+      root: shown.quantisation.power === 2,
+      closed: run.state.get("firstToken") === "shown" ? "masked" : "masked or hidden",
+    };
     const original = {
       ...common,
       values: found.values,
-      mask,
+      mask: Haarbor.withFirstToken(run, mask, rows, columns, 0),
       rowLabels: blockLabels(queries, block),
       columnLabels: blockLabels(keys, block),
       rowColours: colours,
@@ -78,7 +101,7 @@
     const organised = {
       ...common,
       values: found.organised,
-      mask: mask && movedMask(mask, orders),
+      mask: Haarbor.withFirstToken(run, organisedMask, rows, columns, orders.key.indexOf(0)),
       rowLabels: blockLabels(moved(queries, orders.query), block),
       columnLabels: blockLabels(moved(keys, orders.key), block),
       rowColours: colours && moved(colours, orders.query),
@@ -86,8 +109,8 @@
       rowBorders: folderBorders(folders.query, level, block),
       columnBorders: folderBorders(folders.key, level, block),
     };
-    return [original, organised];
-  }
+    return { original, organised };
+  };
 
   /** Pointing at an entry of one matrix marks it in both; picking one picks its query. */
   function link(state, shown, original, organised) {
@@ -112,19 +135,21 @@
     };
   }
 
-  /** Function that gives the colours of the patches of a batch, the last ones remembered. */
-  function rememberedColours(run) {
-    let colours = null;
-    let coloursOf = null;
-    return async (place) => {
-      if (coloursOf !== place) {
-        const shown = run.data.shown[place];
-        const picture = Haarbor.isOnPicture(shown) ? await Haarbor.pictureOf(run, place) : null;
-        colours = picture && Haarbor.patchColours(picture, shown);
-        coloursOf = place;
-      }
-      return colours;
-    };
+  const remembered = new Map();
+
+  async function readPatchColours(run, place) {
+    const shown = run.data.shown[place];
+    const picture = Haarbor.isOnPicture(shown) ? await Haarbor.pictureOf(run, place) : null;
+    return picture && Haarbor.patchColours(picture, shown);
+  }
+
+  /** Colours of the patches of a batch; null where it has no picture. */
+  function patchColours(run, place) {
+    const key = `${run.index}/${place}`;
+    if (!remembered.has(key)) {
+      remembered.set(key, readPatchColours(run, place));
+    }
+    return remembered.get(key);
   }
 
   Haarbor.attention = (run) => {
@@ -133,7 +158,6 @@
     const organised = Haarbor.matrixView("Attention in the organised order");
     const scale = Haarbor.scaleBar();
     const quality = el("p", { class: "note" });
-    const coloursOf = rememberedColours(run);
     let request = 0;
 
     function showScale(found, top, isCut, power) {
@@ -149,33 +173,17 @@
     async function show() {
       request++;
       const turn = request;
-      const place = state.get("place");
-      const shown = run.data.shown[place];
-      const { power } = shown.quantisation;
-      const [found, mask] = await Promise.all([
-        Haarbor.headMatrix(run, place, state.get("chosen")),
-        Haarbor.maskOf(run, place),
-      ]);
-      const colours = await coloursOf(place);
+      const shown = run.data.shown[state.get("place")];
+      quality.textContent = qualityWords(run, shown);
+      const gathered = await Haarbor.gatheredHead(run, state.get("chosen"));
       if (turn !== request) {
         return;
       }
-      const isCut = state.get("bright") === "usual" && found.usual > found.least;
-      const top = isCut ? found.usual : found.largest;
-      const common = {
-        rows: found.rows,
-        columns: found.columns,
-        least: found.least,
-        largest: top,
-        palette: state.get("palette"),
-        root: power === 2,
-      };
-      const level = state.get("folderLevel");
-      const [first, second] = descriptions(shown, found, mask, colours, common, level);
-      original.show(first);
-      organised.show(second);
-      showScale(found, top, isCut, power);
-      quality.textContent = qualityWords(shown);
+      const { top, isCut } = Haarbor.brightest(gathered);
+      const descriptions = Haarbor.headDescriptions(gathered, top);
+      original.show(descriptions.original);
+      organised.show(descriptions.organised);
+      showScale(gathered.found, top, isCut, shown.quantisation.power);
       link(state, shown, original, organised);
     }
 
@@ -187,19 +195,21 @@
       String(state.get("folderLevel")),
       (value) => state.set({ folderLevel: Number(value) }),
     );
-    const bright = Haarbor.choice("Brightest colour", BRIGHTEST, "usual", (value) =>
-      state.set({ bright: value }),
-    );
-    state.on(["chosen", "place", "palette", "folderLevel", "bright"], () => {
+    const bright = Haarbor.stateChoice(state, "bright", "Brightest colour", BRIGHTEST);
+    state.on(["chosen", "place", "palette", "folderLevel", "bright", "firstToken"], () => {
       const shown = show();
       // The page counts as usable once the first head is there.
       run.opened = run.opened || shown;
     });
     return [
-      Haarbor.controls(folderLevel, el("span", { class: "control" }, "Colours", bright)),
+      Haarbor.controls(
+        folderLevel,
+        el("span", { class: "control" }, "Colours", bright),
+        Haarbor.firstTokenSelect(run),
+      ),
       el(
         "div",
-        { class: "pair" },
+        { class: "pair matrices" },
         el("div", {}, el("h4", {}, "Original order"), original.node),
         el("div", {}, el("h4", {}, "Organised order"), organised.node),
       ),

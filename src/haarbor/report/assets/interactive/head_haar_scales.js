@@ -4,7 +4,7 @@
   const MOST_WIDTH = 420;
   const LEFT = 26;
   const TOP = 20;
-  const BY_SIZE = "By size of the pieces, coarse to fine: this head (bars) and the mean of all heads (line).";
+  const BY_SIZE = "By size of the pieces, as a share of the matrix: coarse to fine.";
   const BY_LEVEL = "By level of the query tree (down) and the key tree (across); \u00f8 is the constant.";
 
   function sharesOf(row) {
@@ -51,9 +51,8 @@
         },
       ],
       layout: {
-        height: 250,
         xaxis: {
-          title: { text: "size of the pieces, as a share of the matrix" },
+          title: { text: "share of the matrix" },
           tickangle: -45,
           type: "category",
         },
@@ -73,10 +72,15 @@
     let place = -1;
     let scales = null;
     let ofAll = null;
-    let chart = null;
+    const chart = Haarbor.chart(bars, 250, describe);
 
+    /** Numbers of rows and columns, which are known before the numbers in them. */
+    function sizes() {
+      const { query_levels: queries, key_levels: keys } = run.data.shown[state.get("place")].scales;
+      return { rows: queries.length + 1, columns: keys.length + 1 };
+    }
     function cellSize(width) {
-      const wide = (width - LEFT) / scales.columns;
+      const wide = (width - LEFT) / sizes().columns;
       return { wide, tall: between(wide, 16, 26) };
     }
 
@@ -84,13 +88,13 @@
       canvas,
       host: levels,
       sizeIn(hostWidth) {
-        if (!scales) {
-          return null;
-        }
         const width = Math.min(hostWidth, MOST_WIDTH);
-        return [width, TOP + cellSize(width).tall * scales.rows];
+        return [width, TOP + cellSize(width).tall * sizes().rows];
       },
       draw(context, theme, width) {
+        if (!scales) {
+          return;
+        }
         const { wide, tall } = cellSize(width);
         const values = scales.byLevel(state.get("chosen"));
         // The constant holds the mean of the matrix; the others would be dark beside it.
@@ -144,30 +148,43 @@
     canvas.addEventListener("pointerleave", Haarbor.tooltip.hide);
 
     async function load() {
-      if (place !== state.get("place")) {
-        place = state.get("place");
-        scales = await Haarbor.scalesOf(run, place);
+      if (place === state.get("place")) {
+        return;
+      }
+      place = state.get("place");
+      const wanted = place;
+      const found = await Haarbor.scalesOf(run, wanted);
+      if (wanted === place) {
+        scales = found;
         ofAll = meanShares(scales, run.nHeads);
       }
     }
     function describe(theme) {
+      if (!scales) {
+        return { traces: [], layout: {} };
+      }
       const ofHead = sharesOf(scales.byOctave(state.get("chosen")));
       return sizeChart(ofHead, ofAll, theme);
     }
     state.on(["chosen", "place", "palette"], async () => {
       await load();
       drawing.now();
-      if (chart) {
-        chart.redraw();
-      } else {
-        chart = Haarbor.chart(bars, describe);
-      }
+      chart.redraw();
     });
     Haarbor.addScalesTable(run);
     const pair = el(
       "div",
       { class: "pair scales" },
-      el("div", {}, el("p", { class: "note" }, BY_SIZE), bars),
+      el(
+        "div",
+        {},
+        el("p", { class: "note" }, BY_SIZE),
+        Haarbor.swatches([
+          ["var(--accent)", "this head"],
+          ["var(--mark)", "mean of all heads"],
+        ]),
+        bars,
+      ),
       levels,
     );
     const controls = Haarbor.controls(Haarbor.tableButton(run, "haar-scales"));

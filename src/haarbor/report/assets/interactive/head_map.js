@@ -1,4 +1,4 @@
-// Layer x head grid in the colours of a score, with a legend that says what the score means.
+// Layer x head grid in the colours of a score.
 (() => {
   const { el } = Haarbor;
   const ORDERS = [
@@ -15,35 +15,13 @@
     ["values", "by value"],
     ["ranks", "by rank"],
   ];
+  const COMMON = ["common", "common to both"];
   const KEYS =
-    "Click a head to open it below. Shift-click, or draw over several, to compare them. " +
-    "Keys: arrows move, Enter opens, Space adds to the comparison.";
+    "Click a head to open it below. Shift-click several, or drag a rectangle over them, to compare them. " +
+    "Keys: arrows move, Enter opens, Space adds to the comparison, Shift with arrows compares a rectangle.";
   // Layers stand side by side where there are more of them than heads in each and they fit.
   const AXIS_WIDTH = 52;
   const LEAST_CELL = 12.5;
-
-  function legend(run) {
-    const { state } = run;
-    const scale = Haarbor.scaleBar();
-    const meaning = el("p", { class: "meaning" });
-    const words = el("p", { class: "note" });
-    state.on(["score", "palette", "scaleBy"], () => {
-      const score = run.score();
-      const sorted = score.values.filter((value) => value !== null).sort((a, b) => a - b);
-      const [least, most] = [sorted[0], sorted[sorted.length - 1]];
-      const valueAt =
-        state.get("scaleBy") === "ranks"
-          ? (share) => sorted[Math.round(share * (sorted.length - 1))]
-          : (share) => least + share * (most - least);
-      scale.show(state.get("palette"), (share) => Haarbor.number(valueAt(share)));
-      meaning.replaceChildren(el("strong", {}, `${score.label}. `), score.meaning);
-      words.replaceChildren(
-        el("span", {}, "Low: ", score.low, ". "),
-        el("span", {}, "High: ", score.high, "."),
-      );
-    });
-    return el("div", { class: "legend" }, meaning, scale.nodes, words);
-  }
 
   function headCell(run, head) {
     const { state } = run;
@@ -69,46 +47,14 @@
     return el("div", { class: `axis ${kind}`, "aria-hidden": "true" }, text);
   }
 
-  /** Drawing over cells with the pointer pressed brushes them. */
-  function brushByDrawing(run, grid) {
-    let begun = null;
-    let drawn = new Set();
-    const headOf = (event) => {
-      const cell = event.target.closest(".head");
-      return cell ? Number(cell.dataset.head) : null;
-    };
-    grid.addEventListener("pointerdown", (event) => {
-      begun = event.pointerType === "touch" ? null : headOf(event);
-      drawn = new Set();
-    });
-    grid.addEventListener("pointerover", (event) => {
-      const head = headOf(event);
-      if (begun === null || head === null || !(event.buttons & 1)) {
-        return;
-      }
-      drawn.add(begun).add(head);
-      run.brush([...drawn]);
-    });
-    grid.addEventListener(
-      "click",
-      (event) => {
-        if (drawn.size > 1) {
-          event.stopPropagation();
-        }
-        begun = null;
-        drawn = new Set();
-      },
-      true,
-    );
-  }
-
   /** The cells of all heads in a grid that can be laid out in several orders. */
   function headGrid(run) {
     const { state, data } = run;
     const perLayer = data.heads_per_layer;
     const grid = el("div", { class: "head-grid", role: "grid", "aria-label": "Heads, coloured by score" });
     const cells = run.names.map((_, head) => headCell(run, head));
-    let mode = "grid";
+    let mode = state.get("order");
+    let anchor = null;
     let hasPictures = false;
     let isAcross = false;
     let shownOrder = [];
@@ -125,7 +71,7 @@
     }
 
     function layOut() {
-      grid.replaceChildren();
+      grid.replaceChildren(frame);
       grid.classList.toggle("flow", isFlowing());
       if (isFlowing()) {
         isAcross = false;
@@ -224,6 +170,10 @@
       const next = neighbour(head, event.key);
       if (next !== undefined) {
         cells[next].focus();
+        anchor = event.shiftKey ? (anchor ?? head) : null;
+        if (anchor !== null) {
+          run.brush(Haarbor.headsBetween(cells, anchor, next));
+        }
         event.preventDefault();
       }
       if (event.key === " ") {
@@ -231,7 +181,7 @@
         event.preventDefault();
       }
     });
-    brushByDrawing(run, grid);
+    const frame = Haarbor.brushByDrawing(run, grid, cells);
     state.on(["hovered", "chosen", "brushed"], mark);
     state.on(["score", "palette", "scaleBy"], () => {
       if (!grid.isConnected) {
@@ -243,13 +193,21 @@
         layOut();
       }
     });
+    state.on(["order"], ({ order }) => {
+      mode = order;
+      if (grid.isConnected) {
+        layOut();
+      }
+    });
+    state.on(["place"], () => {
+      if (hasPictures) {
+        cells.forEach((cell) => cell.querySelector("canvas")?.remove());
+        paint();
+      }
+    });
     Haarbor.onWidth(grid, layOut);
     return {
       node: grid,
-      setOrder(order) {
-        mode = order;
-        layOut();
-      },
       setCells(kind) {
         hasPictures = kind === "pictures";
         paint();
@@ -258,15 +216,8 @@
   }
 
   function scoreSelect(run) {
-    const { state } = run;
     const options = run.data.scores.map((score) => [score.name, score.label]);
-    const label = Haarbor.select("Score", options, state.get("score"), (score) => state.set({ score }));
-    const select = label.querySelector("select");
-    select.dataset.role = "score";
-    state.on(["score"], (now) => {
-      select.value = now.score;
-    });
-    return label;
+    return Haarbor.stateSelect(run.state, "score", "Score", options);
   }
 
   function addTables(run) {
@@ -324,6 +275,8 @@
     }
   }
 
+  Haarbor.HEAD_ORDERS = ORDERS.map(([order]) => order);
+
   Haarbor.headMap = (run, side) => {
     const { state } = run;
     const grid = headGrid(run);
@@ -331,10 +284,10 @@
     addTables(run);
     const controls = Haarbor.controls(
       scoreSelect(run),
-      Haarbor.select("Order", ORDERS, "grid", grid.setOrder),
+      Haarbor.stateSelect(state, "order", "Order", ORDERS),
       Haarbor.choice("Cells", CELLS, "colours", grid.setCells),
-      Haarbor.select("Scale", SCALES, "values", (scaleBy) => state.set({ scaleBy })),
-      Haarbor.select("Palette", palettes, "viridis", (palette) => state.set({ palette })),
+      Haarbor.stateSelect(state, "scaleBy", "Scale", run.letter ? [COMMON, ...SCALES] : SCALES),
+      Haarbor.stateSelect(state, "palette", "Palette", palettes),
       Haarbor.tableButton(run, "heads"),
     );
     side.append(
@@ -343,7 +296,7 @@
         "Head map",
         null,
         controls,
-        el("div", { class: "map-and-legend" }, grid.node, legend(run)),
+        el("div", { class: "map-and-legend" }, grid.node, Haarbor.headLegend(run)),
         el("p", { class: "note keys" }, KEYS),
       ),
     );

@@ -18,7 +18,7 @@
       return null;
     }
     const node = Haarbor.el("div", {});
-    const chart = Haarbor.chart(node, (theme) => {
+    const chart = Haarbor.chart(node, 250, (theme) => {
       const score = run.score().by_batch ? run.score() : data.scores.find((other) => other.by_batch);
       const head = state.get("chosen");
       const batches = data.batches.map(String);
@@ -51,7 +51,6 @@
           },
         ],
         layout: {
-          height: 250,
           xaxis: { title: { text: "batch" }, type: "category" },
           yaxis: { title: { text: score.label } },
         },

@@ -7,7 +7,13 @@
     ["invariance", "constants 1 (invariance)"],
     ["linear", "logits alone"],
   ];
+  const KINDS = [
+    ["organised", "organised trees", "accent"],
+    ["shuffled_trees", "shuffled trees", "pale"],
+    ["shuffled_rows", "shuffled logits", "mark"],
+  ];
   const LOWEST_BAR = -1;
+  const HEIGHT = 320;
 
   function headsChart(run, found, heads, theme) {
     const chosen = run.state.get("chosen");
@@ -33,7 +39,6 @@
         },
       ],
       layout: {
-        height: 320,
         xaxis: { title: { text: "spread of the logits" }, rangemode: "tozero" },
         yaxis: { title: { text: "softmax invariance" } },
       },
@@ -41,27 +46,19 @@
   }
 
   function formsChart(medians, theme) {
-    const kinds = [
-      ["organised", "organised trees", theme.accent],
-      ["shuffled_trees", "shuffled trees", theme.pale],
-      ["shuffled_rows", "shuffled logits", theme.mark],
-    ];
-    const traces = kinds.map(([kind, name, color]) => ({
+    const traces = KINDS.map(([kind, name, colour]) => ({
       type: "bar",
       x: FORMS.map(([, label]) => label),
       y: medians[kind].map((value) => (value === null ? null : Math.max(LOWEST_BAR, value))),
       customdata: medians[kind],
       name,
-      marker: { color },
+      marker: { color: theme[colour] },
       hovertemplate: `${name}: %{customdata:.2f}<extra></extra>`,
     }));
     return {
       traces,
       layout: {
-        height: 320,
         barmode: "group",
-        showlegend: true,
-        legend: { orientation: "h", y: 1.16, x: 0 },
         xaxis: { type: "category", automargin: true },
         yaxis: { title: { text: "softmax explained, median head" } },
       },
@@ -88,11 +85,12 @@
     const formsNode = el("div", {});
     const chart = Haarbor.chart(
       headsNode,
+      HEIGHT,
       (theme) => headsChart(run, found, heads, theme),
       Haarbor.linkedToHeads(run, (point) => heads[point.pointIndex]),
     );
     run.state.on(["chosen"], chart.redraw);
-    Haarbor.chart(formsNode, (theme) => formsChart(found.medians, theme));
+    Haarbor.chart(formsNode, HEIGHT, (theme) => formsChart(found.medians, theme));
     const forms = FORMS.map(([form]) => form);
     Haarbor.addTable(run, {
       name: "softmax-invariance",
@@ -120,6 +118,7 @@
       "What explains the softmax",
       "Medians over heads; bars below \u22121 are cut.",
       tableButton(),
+      Haarbor.swatches(KINDS.map(([, name, colour]) => [`var(--${colour})`, name])),
       formsNode,
     );
     side.append(

@@ -20,7 +20,17 @@
     };
   }
 
+  /** The top of the axis: common to two runs, except for what does not compare between networks. */
+  function topOf(variant) {
+    const runs = Haarbor.runs.filter((run) => run.data.sections["network-entropy"]);
+    if (variant === "raw" || runs.length < 2) {
+      return null;
+    }
+    return 1.05 * Math.max(...runs.flatMap((run) => run.data.sections["network-entropy"][variant]));
+  }
+
   function entropyChart(found, batches, variant, theme) {
+    const top = topOf(variant);
     const [, title] = VARIANTS.find(([name]) => name === variant);
     return {
       traces: [
@@ -34,9 +44,8 @@
         },
       ],
       layout: {
-        height: 260,
         xaxis: { title: { text: "batch" }, type: "category" },
-        yaxis: { title: { text: title }, rangemode: "tozero" },
+        yaxis: { title: { text: title }, rangemode: "tozero", ...(top ? { range: [0, top] } : {}) },
       },
     };
   }
@@ -45,7 +54,7 @@
     const batches = run.data.batches.map(String);
     const node = el("div", {});
     let variant = "normalised";
-    const chart = Haarbor.chart(node, (theme) => entropyChart(found, batches, variant, theme));
+    const chart = Haarbor.chart(node, 260, (theme) => entropyChart(found, batches, variant, theme));
     const names = VARIANTS.map(([name]) => name);
     Haarbor.addTable(run, {
       name: "network-entropy",

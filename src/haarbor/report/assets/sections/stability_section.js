@@ -8,11 +8,21 @@
   ];
   const N_NAMED = 120;
   const N_NUMBERED = 12;
+  // Room that a number in a cell needs, in pixels.
+  const LEAST_NUMBER = 38;
+  const HEIGHT = 300;
   const BATCH_AXIS = { title: { text: "batch" }, type: "category" };
 
-  function agreementChart(found, batches, measure, theme) {
-    const known = found[measure].flat().filter((value) => value !== null);
+  /** Values of the sections of all runs together, so that their colours and axes compare. */
+  function ofRuns(read) {
+    const sections = Haarbor.runs.map((run) => run.data.sections.stability).filter(Boolean);
+    return sections.flatMap(read).filter((value) => value !== null);
+  }
+
+  function agreementChart(found, batches, measure, theme, width) {
+    const known = ofRuns((section) => section[measure].flat());
     // Overlaps are never below 0, tau may be.
+    const hasNumbers = batches.length <= N_NUMBERED && width > LEAST_NUMBER * batches.length;
     const least = measure === "kendall_tau" ? Math.min(0, ...known) : 0;
     return {
       traces: [
@@ -26,13 +36,12 @@
           colorscale: "Cividis",
           xgap: 1,
           ygap: 1,
-          texttemplate: batches.length <= N_NUMBERED ? "%{z:.2f}" : "",
+          texttemplate: hasNumbers ? "%{z:.2f}" : "",
           hovertemplate: "batches %{y} and %{x}: %{z:.3f}<extra></extra>",
           colorbar: Haarbor.colourBar(theme),
         },
       ],
       layout: {
-        height: 300,
         xaxis: { ...BATCH_AXIS, showgrid: false },
         yaxis: { ...BATCH_AXIS, autorange: "reversed", showgrid: false },
       },
@@ -73,10 +82,7 @@
         },
       ],
       layout: {
-        height: 300,
         barmode: "relative",
-        showlegend: true,
-        legend: { orientation: "h", y: 1.12, x: 0 },
         xaxis: { type: "category", tickangle: -90, tickfont: { size: 10 } },
         yaxis: {
           title: { text: "batches in the set" },
@@ -90,6 +96,7 @@
   }
 
   function treesChart(found, batches, theme) {
+    const most = Math.max(...ofRuns((section) => section.tree_distance));
     return {
       traces: [
         {
@@ -101,9 +108,8 @@
         },
       ],
       layout: {
-        height: 300,
         xaxis: BATCH_AXIS,
-        yaxis: { title: { text: "distance to the common tree" }, rangemode: "tozero" },
+        yaxis: { title: { text: "distance to the common tree" }, range: [0, 1.05 * most || 1] },
       },
     };
   }
@@ -129,7 +135,9 @@
   function agreementFigure(run, found, batches) {
     const node = el("div", {});
     let measure = "kendall_tau";
-    const chart = Haarbor.chart(node, (theme) => agreementChart(found, batches, measure, theme));
+    const chart = Haarbor.chart(node, HEIGHT, (theme) =>
+      agreementChart(found, batches, measure, theme, node.clientWidth),
+    );
     const choice = Haarbor.choice("Measure", MEASURES, measure, (value) => {
       measure = value;
       chart.redraw();
@@ -140,7 +148,7 @@
 
   function treesFigure(run, found, batches) {
     const node = el("div", {});
-    Haarbor.chart(node, (theme) => treesChart(found, batches, theme));
+    Haarbor.chart(node, HEIGHT, (theme) => treesChart(found, batches, theme));
     return Haarbor.figure(
       run.id("tree-agreement"),
       "Distance of each batch's tree to the common tree",
@@ -155,6 +163,7 @@
     const heads = headsAtEnds(run, found, nBatches);
     Haarbor.chart(
       node,
+      HEIGHT,
       (theme) => countsChart(run, found, heads, nBatches, theme),
       Haarbor.linkedToHeads(run, (point) => run.names.indexOf(point.x)),
     );
@@ -166,6 +175,10 @@
       "Heads at the ends of the ranking",
       note,
       Haarbor.controls(Haarbor.tableButton(run, "heads")),
+      Haarbor.swatches([
+        ["var(--accent)", "top tenth"],
+        ["var(--mark)", "bottom tenth"],
+      ]),
       node,
     );
   }

@@ -4,52 +4,16 @@
   const LEAST_WIDTH = 90;
   const MOST_WIDTH = 380;
 
-  /** Lays the weights of the patches over a picture: the brighter and the less clear, the larger. */
-  function drawHeat(context, { first, rows, columns }, { width, height, weightOf, palette, alpha }) {
-    const weights = Array.from({ length: rows * columns }, (_, i) => weightOf(first + i));
-    const most = Math.max(0, ...weights);
-    const wide = width / columns;
-    const tall = height / rows;
-    context.fillStyle = `rgba(0,0,0,${0.45 * alpha})`;
-    context.fillRect(0, 0, width, height);
-    weights.forEach((weight, i) => {
-      const share = most > 0 ? Math.sqrt(weight / most) : 0;
-      context.fillStyle = Haarbor.seeThroughColour(share, palette, alpha * (0.15 + 0.85 * share));
-      context.fillRect((i % columns) * wide, Math.floor(i / columns) * tall, wide + 0.5, tall + 0.5);
-    });
-  }
-
-  /** Frames the patch of a token, if it has one. */
-  function drawFrame(context, theme, { first, rows, columns }, { width, height, token }) {
-    if (token < first || token >= first + rows * columns) {
-      return;
-    }
-    const wide = width / columns;
-    const tall = height / rows;
-    const left = ((token - first) % columns) * wide;
-    const top = Math.floor((token - first) / columns) * tall;
-    const strokes = [
-      ["#fff", 5],
-      [theme.mark, 2.5],
-    ];
-    for (const [colour, thick] of strokes) {
-      context.strokeStyle = colour;
-      context.lineWidth = thick;
-      context.strokeRect(left + 1, top + 1, wide - 2, tall - 2);
-    }
-  }
-
   /** With `beside` a view of the text, tokens that are no patches are picked there. */
   Haarbor.attentionImage = (run, beside = null) => {
     const { state } = run;
     let shown = null;
     let matrix = null;
     let picture = null;
-    let hovered = null;
 
     function currentToken() {
       // The last word has seen the whole picture, and the first token of a causal network nothing.
-      return hovered ?? state.get("query") ?? (beside ? shown.n_queries - 1 : 0);
+      return state.get("pointed") ?? state.get("query") ?? (beside ? shown.n_queries - 1 : 0);
     }
     function isPatch(token) {
       const { first, rows, columns } = shown.grid;
@@ -82,8 +46,7 @@
     }
 
     function point(token) {
-      hovered = token;
-      draw();
+      state.set({ pointed: token });
     }
 
     /** A copy of the picture; `weightOf(token, patch)` says what is laid over it, if anything. */
@@ -104,18 +67,21 @@
         canvas,
         host: node,
         sizeIn(hostWidth) {
-          if (!picture) {
+          if (!Haarbor.isOnPicture(shown)) {
             return null;
           }
           const width = between(hostWidth, LEAST_WIDTH, MOST_WIDTH);
           return [width, (width * shown.grid.rows) / shown.grid.columns];
         },
         draw(context, theme, width, height) {
+          if (!picture) {
+            return;
+          }
           const token = currentToken();
           context.imageSmoothingEnabled = true;
           context.drawImage(picture, 0, 0, width, height);
           if (weightOf) {
-            drawHeat(context, shown.grid, {
+            Haarbor.drawPatchHeat(context, shown.grid, {
               width,
               height,
               weightOf: (patch) => weightOf(token, patch),
@@ -123,7 +89,7 @@
               alpha: strength.value / 100,
             });
           }
-          drawFrame(context, theme, shown.grid, { width, height, token });
+          Haarbor.drawPatchFrame(context, theme, shown.grid, { width, height, token });
         },
       });
       return { node, drawing };
@@ -188,36 +154,40 @@
       }
     }
 
-    state.on(["query", "palette"], draw);
+    function tokenButtons() {
+      return otherTokens().map((name, token) =>
+        Haarbor.button(Haarbor.tokenText(name), () => state.set({ query: token }), { "data-token": token }),
+      );
+    }
+
+    /** What can be there before the picture is: it takes its room. */
+    function layOut(place) {
+      shown = run.data.shown[place];
+      const isOnPicture = Haarbor.isOnPicture(shown);
+      triple.hidden = !isOnPicture;
+      words.textContent = isOnPicture
+        ? "\u00a0"
+        : "This batch has no picture, or none whose patches form a grid.";
+      const help = `Point at a patch, or pick a token ${beside ? "of the text below" : "without one"}.`;
+      Haarbor.put(
+        Haarbor.emptied(chips),
+        isOnPicture && [
+          tokenButtons(),
+          el("span", { class: "note" }, help),
+          el("label", { class: "control" }, "Overlay", strength),
+        ],
+      );
+    }
+
+    layOut(state.get("place"));
+    state.on(["query", "pointed", "palette"], draw);
     return {
       node: el("div", { class: "attention-image" }, chips, triple, words, beside && beside.node),
       async show(place, found) {
-        shown = run.data.shown[place];
+        layOut(place);
         matrix = found;
-        if (beside) {
-          beside.show(place, found);
-        }
+        beside?.show(place, found);
         picture = Haarbor.isOnPicture(shown) ? await Haarbor.pictureOf(run, place) : null;
-        triple.hidden = picture === null;
-        if (picture === null) {
-          chips.replaceChildren();
-          words.textContent = "This batch has no picture, or none whose patches form a grid.";
-          return;
-        }
-        const buttons = otherTokens().map((name, token) =>
-          Haarbor.button(Haarbor.tokenText(name), () => state.set({ query: token }), {
-            "data-token": token,
-          }),
-        );
-        chips.replaceChildren(
-          ...buttons,
-          el(
-            "span",
-            { class: "note" },
-            `Point at a patch, or pick a token ${beside ? "of the text below" : "without one"}.`,
-          ),
-          el("label", { class: "control" }, "Overlay", strength),
-        );
         draw();
       },
     };

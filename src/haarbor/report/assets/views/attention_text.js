@@ -5,11 +5,13 @@
     ["to", "What it looks at"],
     ["from", "What looks at it"],
   ];
+  Haarbor.DIRECTIONS = DIRECTIONS;
   const N_NAMED = 4;
   // From here on the colour is so strong that dark letters are read best, whatever the theme.
   const HOT = 0.62;
 
-  Haarbor.attentionText = (run) => {
+  /** Without `hasControls` the direction is chosen elsewhere. */
+  Haarbor.attentionText = (run, hasControls = true) => {
     const { state } = run;
     const text = el("div", {
       class: "tokens",
@@ -21,8 +23,6 @@
     let shown = null;
     let matrix = null;
     let spans = [];
-    let hovered = null;
-    let direction = "to";
 
     /** Attention between every token and that in focus; without one, what each gets on average. */
     function weights(focus) {
@@ -30,7 +30,7 @@
       if (focus === null) {
         return spans.map((_, key) => (key < columns ? meanOfColumn(key) : 0));
       }
-      if (direction === "to") {
+      if (state.get("direction") === "to") {
         return spans.map((_, key) => (key < columns ? values[focus * columns + key] : 0));
       }
       return spans.map((_, query) => (query < rows ? values[query * columns + focus] : 0));
@@ -46,17 +46,24 @@
 
     /** The tokens with the largest weights, in words. */
     function namedLargest(values) {
-      const labels = direction === "to" ? shown.key_labels || shown.query_labels : shown.query_labels;
+      const isTo = state.get("direction") === "to";
+      const labels = isTo ? shown.key_labels || shown.query_labels : shown.query_labels;
       const best = [...values.keys()].sort((a, b) => values[b] - values[a]).slice(0, N_NAMED);
       const names = best.map((i) => `${Haarbor.tokenText(labels[i])} (${Haarbor.number(values[i], 2)})`);
       return names.join(", ");
+    }
+
+    /** The token that is pointed at in any view, or else the one that was picked; null without one. */
+    function focusOf() {
+      const focus = state.get("pointed") ?? state.get("query");
+      return focus !== null && focus < spans.length ? focus : null;
     }
 
     function paint() {
       if (!matrix) {
         return;
       }
-      const focus = hovered ?? state.get("query");
+      const focus = focusOf();
       const values = weights(focus);
       const most = Math.max(...values);
       spans.forEach((span, i) => {
@@ -71,15 +78,14 @@
       }
       words.replaceChildren(
         el("strong", {}, Haarbor.tokenText(shown.query_labels[focus])),
-        direction === "to" ? " looks at " : " is looked at by ",
+        state.get("direction") === "to" ? " looks at " : " is looked at by ",
         namedLargest(values),
         ".",
       );
     }
 
     function point(token) {
-      hovered = token;
-      paint();
+      state.set({ pointed: token });
     }
 
     function pick(token) {
@@ -121,22 +127,28 @@
       return el("span", settings, Haarbor.tokenText(label, 40));
     }
 
-    const choice = Haarbor.choice("Direction", DIRECTIONS, "to", (value) => {
-      direction = value;
-      paint();
-    });
-    state.on(["query"], paint);
+    function layOut(place) {
+      if (shown === run.data.shown[place]) {
+        return;
+      }
+      shown = run.data.shown[place];
+      matrix = null;
+      spans = shown.query_labels.map(tokenSpan);
+      Haarbor.markKinds(spans, shown.query_kinds, legend);
+      // Lines may break between tokens, where nothing is written.
+      text.replaceChildren(...spans.flatMap((span) => [span, "\u200b"]));
+    }
+
+    const choice = hasControls ? Haarbor.stateChoice(state, "direction", "Direction", DIRECTIONS) : null;
+    // The tokens take their room before their colours are there.
+    layOut(state.get("place"));
+    words.textContent = "\u00a0";
+    state.on(["query", "pointed", "direction"], paint);
     return {
       node: el("div", { class: "attention-text" }, Haarbor.controls(choice), text, legend, words),
       show(place, found) {
+        layOut(place);
         matrix = found;
-        if (shown !== run.data.shown[place]) {
-          shown = run.data.shown[place];
-          spans = shown.query_labels.map(tokenSpan);
-          // Lines may break between tokens, where nothing is written.
-          Haarbor.markKinds(spans, shown.query_kinds, legend);
-          text.replaceChildren(...spans.flatMap((span) => [span, "\u200b"]));
-        }
         paint();
       },
     };

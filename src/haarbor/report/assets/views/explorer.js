@@ -53,46 +53,62 @@
     }
     const text = hasText ? Haarbor.attentionText(run) : null;
     const view = hasPicture ? Haarbor.attentionImage(run, text) : text;
-    state.on(["chosen", "place"], async () => {
+    const hidden = el("p", { class: "first-token" });
+    let request = 0;
+    state.on(["chosen", "place", "firstToken"], async () => {
+      request++;
+      const turn = request;
       const place = state.get("place");
-      view.show(place, await Haarbor.headMatrix(run, place, state.get("chosen")));
+      hidden.textContent = Haarbor.firstTokenWords(run);
+      hidden.hidden = hidden.textContent === "";
+      const found = await Haarbor.shownMatrix(run, place, state.get("chosen"));
+      if (turn === request) {
+        view.show(place, found);
+      }
     });
     const seen = [hasPicture && "picture", hasText && "text"].filter(Boolean);
     const title = `Attention on the ${seen.join(" and the ")}`;
-    return Haarbor.figure(run.id("on-input"), title, hasPicture ? null : withoutPicture(data), view.node);
-  }
-
-  /** One score of a head with its rank among all heads, the highest being the first. */
-  function fact(score, head, isCurrent) {
-    const value = score.values[head];
-    const rank = score.values.filter((other) => other !== null && other > value).length + 1;
-    return el(
-      "div",
-      { class: isCurrent ? "current" : null, title: score.meaning },
-      el("dt", {}, score.label),
-      el("dd", {}, Haarbor.number(value), el("small", {}, ` #${rank}`)),
+    return Haarbor.figure(
+      run.id("on-input"),
+      title,
+      hasPicture ? null : withoutPicture(data),
+      hidden,
+      view.node,
     );
   }
 
+  /** Which batch is looked at, and how many others there are. */
   function batchSelect(run) {
     const { shown } = run.data;
     if (shown.length < 2) {
       return null;
     }
-    const options = shown.map(({ batch }, place) => [String(place), String(batch)]);
-    return Haarbor.select("Batch", options, "0", (value) =>
-      run.state.set({ place: Number(value), query: null }),
-    );
+    const options = shown.map(({ batch }, place) => [place, String(batch)]);
+    return Haarbor.stateSelect(run.state, "place", "Batch", options);
+  }
+
+  /** What is said of batches whose matrices are not in the page; null where all are. */
+  function leftOut(run) {
+    const { shown, batches } = run.data;
+    const n = batches.length - shown.length;
+    if (n === 0) {
+      return null;
+    }
+    const which = n === 1 ? "one batch is" : `${n} batches are`;
+    const words =
+      `Of ${batches.length} batches the matrices of ${shown.length} can be looked at here; ` +
+      `${which} left out so that the page stays small. All take part in scores, trees and stability. `;
+    const command = el("code", {}, `haarbor report ${run.data.name} --batches ${batches.length}`);
+    return el("p", { class: "note left-out" }, words, command, " puts all of them in.");
   }
 
   /** Name, portrait and scores of the chosen head, and the buttons to go on. */
-  function explorerHead(run) {
+  function explorerHead(run, card) {
     const { state, data } = run;
     const title = el("h3", { tabIndex: -1 });
-    const facts = el("dl", { class: "facts" });
     const portrait = el("div", { class: "portrait" });
     const go = (by) => run.choose((state.get("chosen") + by + run.nHeads) % run.nHeads);
-    state.on(["chosen", "score", "place", "palette"], ({ chosen, score }) => {
+    state.on(["chosen", "place", "palette"], ({ chosen }) => {
       const groups = data.head_groups;
       const group = groups
         ? `, key-value head ${groups[run.layerOf(chosen)][run.numberInLayer(chosen)]}`
@@ -100,7 +116,6 @@
       const words = el("span", { class: "pale" }, run.headWords(chosen), group);
       title.replaceChildren(`Head ${run.names[chosen]} `, words);
       portrait.replaceChildren(Haarbor.thumbnail(run, chosen, 72));
-      facts.replaceChildren(...data.scores.map((other) => fact(other, chosen, other.name === score)));
     });
     const controls = Haarbor.controls(
       Haarbor.button("\u2190", () => go(-1), { "aria-label": "Previous head" }),
@@ -114,8 +129,8 @@
       "div",
       { class: "explorer-head" },
       portrait,
-      el("div", { class: "grow" }, title, facts),
-      controls,
+      el("div", { class: "grow" }, title, controls),
+      Haarbor.saveButtons(card, run.id("head")),
     );
     flashWhenChosen(run, node);
     return node;
@@ -136,13 +151,17 @@
   }
 
   Haarbor.explorer = (run, side) => {
-    const card = el(
-      "div",
-      { class: "card explorer", id: run.id("explorer-card") },
-      explorerHead(run),
+    const card = el("div", { class: "card explorer", id: run.id("explorer-card") });
+    Haarbor.put(
+      card,
+      explorerHead(run, card),
+      Haarbor.scoreFacts(run),
       el("div", {}, Haarbor.attention(run)),
+      leftOut(run),
     );
-    const pair = el("div", { class: "two" }, Haarbor.overBatches(run), nearestHeads(run));
+    const overBatches = Haarbor.overBatches(run);
+    const nearest = nearestHeads(run);
+    const pair = overBatches ? el("div", { class: "two" }, overBatches, nearest) : nearest;
     Haarbor.put(side, card, onInput(run), Haarbor.haarScales(run), pair);
   };
 })();

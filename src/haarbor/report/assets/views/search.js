@@ -41,7 +41,7 @@
     const input = el("input", {
       type: "search",
       id: "search",
-      placeholder: "Find a head: 3.7 or layer 3",
+      placeholder: "Find a head, as 3.7",
       "aria-label": "Find a head, such as 3.7, or layer 3",
       autocomplete: "off",
       spellcheck: "false",

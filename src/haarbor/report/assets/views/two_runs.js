@@ -17,17 +17,21 @@
     );
   }
 
-  function depthChart(runs, score, theme) {
+  /** The name of a run: that of its model, unless the other is of the same one. */
+  function nameOf(run, runs) {
     const areAlike = runs[0].data.model === runs[1].data.model;
+    return `${run.letter}: ${areAlike ? run.data.name : run.data.model}`;
+  }
+
+  function depthChart(runs, score, theme) {
     const traces = runs.map((run, i) => {
       const means = layerMeans(run, score);
-      const name = areAlike ? run.data.name : run.data.model;
       return {
         x: means.map((_, layer) => (means.length > 1 ? layer / (means.length - 1) : 0)),
         y: means,
         mode: "lines+markers",
         type: "scatter",
-        name: Haarbor.chartText(`${LETTERS[i]}: ${name}`),
+        name: Haarbor.chartText(nameOf(run, runs)),
         line: { color: i ? theme.mark : theme.accent, width: 2.5 },
         marker: { size: 6, symbol: i ? "diamond" : "circle" },
         text: means.map((_, layer) => `layer ${layer}`),
@@ -37,9 +41,6 @@
     return {
       traces,
       layout: {
-        height: 300,
-        showlegend: true,
-        legend: { orientation: "h", y: 1.14, x: 0 },
         xaxis: { title: { text: "depth (0 first layer, 1 last)" } },
         yaxis: { title: { text: runs[0].scoreNamed(score).label } },
       },
@@ -75,7 +76,6 @@
         },
       ],
       layout: {
-        height: Math.max(240, 60 + 14 * layers),
         xaxis: { title: { text: "head" }, dtick: 1, showgrid: false },
         yaxis: { title: { text: "layer" }, autorange: "reversed", showgrid: false },
       },
@@ -95,9 +95,10 @@
       ["layers x heads", (run) => `${run.data.layers} x ${run.data.heads_per_layer}`],
       ["queries x keys", (run) => `${run.data.shown[0].n_queries} x ${run.data.shown[0].n_keys}`],
       ["batches", (run) => String(run.data.batches.length)],
-      ...scores.map(({ name, label }) => [
-        `${label}, mean of heads`,
-        (run) => Haarbor.number(knownMean(run.scoreNamed(name).values)),
+      ...scores.map((score) => [
+        `${score.label}, mean of heads${score.compares ? "" : " \u2020"}`,
+        (run) => Haarbor.number(knownMean(run.scoreNamed(score.name).values)),
+        score,
       ]),
       [
         "Network entropy, normalised",
@@ -109,9 +110,12 @@
 
   function factTable(runs, rows) {
     const columns = runs.map((_, i) => el("th", { scope: "col" }, LETTERS[i]));
-    const body = rows.map(([name, read]) => {
+    const body = rows.map(([name, read, score]) => {
       const values = runs.map((run) => el("td", {}, read(run)));
-      return el("tr", {}, el("th", { scope: "row" }, name), values);
+      const words = score
+        ? Haarbor.explained(el("span", { class: "term", tabIndex: 0 }, name), ...Haarbor.scoreLines(score))
+        : name;
+      return el("tr", {}, el("th", { scope: "row" }, words), values);
     });
     return el(
       "div",
@@ -138,6 +142,16 @@
     return el("label", { class: "control" }, box, "Open the same head in both");
   }
 
+  /** Score, scale and colours are those of both runs. */
+  function linkChoices(runs) {
+    runs.forEach((run, i) => {
+      const other = runs[1 - i];
+      run.state.on(["score", "scaleBy", "palette"], ({ score, scaleBy, palette }) =>
+        other.state.set({ scaleBy, palette, ...(other.hasScore(score) ? { score } : {}) }),
+      );
+    });
+  }
+
   Haarbor.twoRuns = (runs, host) => {
     const [one, two] = runs.map((run) => run.data);
     const hasSameHeads = one.layers === two.layers && one.heads_per_layer === two.heads_per_layer;
@@ -153,7 +167,7 @@
     });
 
     const depthNode = el("div", {});
-    const charts = [Haarbor.chart(depthNode, (theme) => depthChart(runs, score, theme))];
+    const charts = [Haarbor.chart(depthNode, 320, (theme) => depthChart(runs, score, theme))];
     let differenceFigure = null;
     if (hasSameHeads) {
       const node = el("div", {});
@@ -164,6 +178,7 @@
       charts.push(
         Haarbor.chart(
           node,
+          Math.max(320, 60 + 14 * one.layers),
           (theme) => differenceChart(runs, score, theme),
           () => node.on("plotly_click", openInBoth),
         ),
@@ -185,6 +200,7 @@
       "Score along the depth",
       "Mean of the heads of each layer.",
       Haarbor.controls(scoreSelect),
+      Haarbor.swatches(runs.map((run, i) => [i ? "var(--mark)" : "var(--accent)", nameOf(run, runs)])),
       depthNode,
     );
     const warning = "One run holds probabilities and the other logits: their entropies do not compare.";
@@ -193,11 +209,14 @@
       { class: "card" },
       Haarbor.controls(hasSameHeads ? sameHeadBox(runs) : null, Haarbor.tableButton(runs[0], "two-networks")),
       factTable(runs, rows),
+      el("p", { class: "note" }, "\u2020 depends on the sizes of matrices and batches: do not compare."),
     );
     Haarbor.put(
       host,
       one.content === two.content ? null : el("p", { class: "warning" }, warning),
-      el("div", { class: "two" }, table, el("div", {}, depthFigure, differenceFigure)),
+      differenceFigure ? el("div", { class: "two" }, depthFigure, differenceFigure) : depthFigure,
+      table,
     );
+    linkChoices(runs);
   };
 })();
