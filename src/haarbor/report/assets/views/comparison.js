@@ -224,6 +224,7 @@
       empty.hidden = hasHeads;
       body.hidden = !hasHeads;
       sentence.hidden = !hasHeads;
+      save.hidden = !hasHeads;
       title.textContent = hasHeads ? `Comparing ${brushed.length} heads` : "No heads to compare yet";
       if (hasHeads) {
         const distances = await Haarbor.headDistances(run);
