@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_READY := $(VENV)/.ready-demo
 READY := $(VENV)/.ready
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 # Fast tests by default; with CI set, all of them.
 MARKS := $(if $(CI),,not slow)
 # The report's scripts and styles are looked after by prettier and eslint, where there is node to run them.

@@ -39,7 +39,7 @@ _READ = {
     "array of a result": ("plan", "organization"),
     "picture": ("plan", "picture"),
 }
-_SHORT_CASES = 60
+_SHORT_CASES = 30
 
 
 def _key(run: Path, struck: str) -> str:

@@ -31,11 +31,11 @@ _PRINTED = "standard output full"
 _LINKED = "report to a device that is full"
 _OLDER = "what an earlier command wrote"
 _CASES: dict[str, dict[Form, range]] = {
-    "capture": {"short": range(2), "long": range(120)},
-    "organize": {"short": range(2), "long": range(80)},
-    "report": {"short": range(2), "long": range(60)},
+    "capture": {"short": range(1), "long": range(120)},
+    "organize": {"short": range(1), "long": range(80)},
+    "report": {"short": range(1), "long": range(60)},
     "figures": {"short": range(1), "long": range(20)},
-    "prune": {"short": range(2), "long": range(40)},
+    "prune": {"short": range(1), "long": range(40)},
     _PRINTED: {"short": range(2), "long": range(4)},
     _LINKED: {"short": range(1), "long": range(1)},
 }

@@ -41,10 +41,10 @@ from haarbor.store import open_run
 __all__ = ["KIND", "same_as_undisturbed", "whole_or_none"]
 
 _CASES: dict[str, dict[Form, range]] = {
-    "capture": {"short": range(5), "long": range(300)},
-    "organize": {"short": range(2), "long": range(150)},
-    "prune": {"short": range(2), "long": range(80)},
-    "prune over an older one": {"short": range(2), "long": range(80)},
+    "capture": {"short": range(2), "long": range(300)},
+    "organize": {"short": range(1), "long": range(150)},
+    "prune": {"short": range(1), "long": range(80)},
+    "prune over an older one": {"short": range(1), "long": range(80)},
 }
 
 

@@ -29,7 +29,7 @@ _MOST_GROWTH_BYTES = 12 << 20
 
 
 def _functions() -> Mapping[str, Mapping[Form, range]]:
-    return {"organise, score, write, read": {"short": range(100), "long": range(1000)}}
+    return {"organise, score, write, read": {"short": range(40), "long": range(1000)}}
 
 
 @functools.cache

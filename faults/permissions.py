@@ -173,7 +173,7 @@ _TRIED: dict[str, Callable[[np.random.Generator, Path], Outcome]] = {
 
 def _functions() -> Mapping[str, Mapping[Form, range]]:
     once: Mapping[Form, range] = {"short": range(1), "long": range(1)}
-    several: Mapping[Form, range] = {"short": range(2), "long": range(30)}
+    several: Mapping[Form, range] = {"short": range(1), "long": range(30)}
     return {name: once if tried is _no_home else several for name, tried in _TRIED.items()}
 
 
