@@ -21,9 +21,23 @@ def rng():
     return np.random.default_rng(20250615)
 
 
+# Folders and files of tests that share what is slow to make: a browser, a large network, a whole demo.
+TOGETHER = (
+    "browser",
+    "real",
+    "test_demo_command",
+    "test_file_accesses",
+    "test_invariance_command",
+    "test_paper_figures",
+    "test_timm",
+    "test_timm_pruning",
+    "test_wheel",
+)
+
+
 def pytest_collection_modifyitems(items):
-    """Tests that share what is slow to make, a browser or a large network, run in one process."""
+    """Tests that share what is slow to make run in one process."""
     for item in items:
-        folder = item.path.parent.name
-        if folder in ("browser", "real"):
-            item.add_marker(pytest.mark.xdist_group(folder))
+        for name in (item.path.parent.name, item.path.stem):
+            if name in TOGETHER:
+                item.add_marker(pytest.mark.xdist_group(name))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from tests.reference.folders import folders_of_level
+from tests.reference.haar_tree import haar_linkage, terms
 from tests.reference.markov import markov_spectrum
 from tests.reference.trees import binary_tree, flexible_tree
 
@@ -204,6 +205,42 @@ def binary(rng: Rng) -> Call:
         law=lambda answer, given: _has_levels(answer, binary_tree(given["affinity"].tolist(), given["cut"])),
         always=_is_consistent,
     )
+
+
+@subject("haar_tree")
+def haar(rng: Rng) -> Call:
+    """Binary, and without restraint never worse than the joins alone, written out."""
+    rows = rng.normal(size=(int(rng.integers(2, 8)), int(rng.integers(1, 6))))
+
+    def law(answer: Any, given: Mapping[str, Any]) -> str | None:
+        tree = _as_pairs(list(range(answer.n_items)), answer.levels.tolist())
+        if tree is None:
+            return "a folder has more than two children"
+        values = np.asarray(given["rows"], dtype=np.float64).tolist()
+        found, joined = terms(tree, values), terms(haar_linkage(values), values)
+        if given["restraint"] == 0 and found > joined * (1 + 1e-6) + 1e-12:
+            return f"its terms add up to {found}, those of the joins alone to {joined}"
+        return None
+
+    return Call(
+        function=hb.haar_tree,
+        arguments={"rows": rows, "restraint": float(one_of(rng, (0.0, 0.0, 0.01, 1.0)))},
+        spoil={"rows": spoilt_array, "restraint": lambda rng, good: spoilt_number(rng, good, least=0.0)},
+        law=law,
+        always=_is_consistent,
+    )
+
+
+def _as_pairs(items: list[int], levels: list[list[int]]) -> Any:
+    """A binary tree as nested pairs of its items; None if a folder has another number of children."""
+    if len(items) == 1:
+        return items[0]
+    for row in levels:
+        parts = [[item for item in items if row[item] == name] for name in {row[item] for item in items}]
+        if len(parts) > 1:
+            children = [_as_pairs(part, levels) for part in parts]
+            return None if len(parts) != 2 or None in children else tuple(children)
+    return None
 
 
 def _is_consistent(answer: Any, given: Mapping[str, Any]) -> str | None:
