@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from haarbor.cli._kernels_ahead import kernels_ahead, start_compiling
 from haarbor.cli._terminal import terminal
 from haarbor.compilation_notice import compilation_notice
 from haarbor.on_progress import OnProgress
@@ -22,7 +23,7 @@ _COMPILING = "Compiling, the first time only: some seconds."
 @contextmanager
 def shown_progress(title: str, total: int | None) -> Iterator[OnProgress]:
     """Show one bar with elapsed and remaining time while the block runs; gives the function that moves it."""
-    with _bars() as bars, compilation_notice(lambda: bars.console.print(_COMPILING)):
+    with _bars() as bars, _compiling(bars):
         task = bars.add_task(printable(title), total=total)
 
         def advance(_step: str, done: int, in_all: int | None) -> None:
@@ -34,7 +35,7 @@ def shown_progress(title: str, total: int | None) -> Iterator[OnProgress]:
 @contextmanager
 def shown_steps() -> Iterator[OnProgress]:
     """Show one bar per step, from when the step is first reported; gives the function that reports it."""
-    with _bars() as bars, compilation_notice(lambda: bars.console.print(_COMPILING)):
+    with _bars() as bars, _compiling(bars):
         tasks: dict[str, TaskID] = {}
 
         def advance(step: str, done: int, total: int | None) -> None:
@@ -43,6 +44,19 @@ def shown_steps() -> Iterator[OnProgress]:
             bars.update(tasks[step], completed=done, total=total)
 
         yield advance
+
+
+@contextmanager
+def _compiling(bars: Progress) -> Iterator[None]:
+    """Say so, once, when kernels have to be compiled, and compile some of them ahead."""
+    with kernels_ahead() as started:
+
+        def notice() -> None:
+            bars.console.print(_COMPILING)
+            start_compiling(started)
+
+        with compilation_notice(notice):
+            yield
 
 
 def _bars() -> Progress:

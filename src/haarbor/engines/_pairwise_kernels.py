@@ -6,8 +6,11 @@ groups of rows only the range where both can be non-zero is summed, and what lie
 from running sums. Inputs are not checked; all values must be finite.
 """
 
+from typing import Any
+
 import numpy as np
 
+from haarbor.array_types import FloatArray, IntArray
 from haarbor.compiled import compiled
 
 __all__ = ["add_l1", "add_products"]
@@ -43,10 +46,10 @@ def _extents(rows, begin, end, starts, stops):
 
 
 @compiled(inner=True)
-def _group_extents(starts, stops, group_starts, group_stops):
+def _group_extents(starts, stops, n_groups, group_starts, group_stops):
     """Widest extents in each group of four rows; a group of zero rows has stop 0."""
     n_rows = starts.size
-    for group in range(group_starts.size):
+    for group in range(n_groups):
         start, stop = np.int64(1 << 62), 0
         for row in range(4 * group, min(4 * group + 4, n_rows)):
             if stops[row] > 0:
@@ -74,11 +77,12 @@ def _running_sums(rows, begin, end, sums):
 
 
 @compiled(fastmath=_FAST, inner=True)
-def _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, tile):
+def _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, begin, end, tile):
     zero = a0.dtype.type(0)
     s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
     s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = zero
-    for f in range(a0.size):
+    # Numbers without a sign: an index that could be negative would be checked at every step.
+    for f in range(np.uint64(begin), np.uint64(end)):
         x0, x1, x2, x3 = a0[f], a1[f], a2[f], a3[f]
         y0, y1, y2, y3 = b0[f], b1[f], b2[f], b3[f]
         s00 += abs(x0 - y0)
@@ -104,11 +108,12 @@ def _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, tile):
 
 
 @compiled(fastmath=_FAST, inner=True)
-def _tile_products(a0, a1, a2, a3, b0, b1, b2, b3, tile):
+def _tile_products(a0, a1, a2, a3, b0, b1, b2, b3, begin, end, tile):
     zero = a0.dtype.type(0)
     s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
     s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = zero
-    for f in range(a0.size):
+    # Numbers without a sign: an index that could be negative would be checked at every step.
+    for f in range(np.uint64(begin), np.uint64(end)):
         x0, x1, x2, x3 = a0[f], a1[f], a2[f], a3[f]
         y0, y1, y2, y3 = b0[f], b1[f], b2[f], b3[f]
         s00 += x0 * y0
@@ -142,29 +147,30 @@ def _ragged(starts, stops):
     return False
 
 
-@compiled()
-def add_l1(rows, section_ends, out, stop):
+def add_l1(rows: FloatArray, section_ends: IntArray, out: FloatArray, stop: Any) -> None:
     """out[s, i, j] += sum over section s of |rows[i] - rows[j]|, for i <= j (more may be written).
 
     Ends early, its sums unfinished, when another thread sets stop[0] to anything but 0.
     """
     n_rows = rows.shape[0]
+    widths = np.diff(section_ends, prepend=0)
+    # Memory comes from Python: a kernel that takes its own is compiled much longer.
+    extents = np.zeros((4, n_rows), np.int64)
+    sums = np.zeros((n_rows, int(widths.max(initial=0)) // _GRAIN + 2))
+    l1_kernel(rows, section_ends, extents, np.zeros((4, 4)), sums, out, stop)
+
+
+@compiled()
+def l1_kernel(rows, section_ends, extents, tile, sums, out, stop):
+    """What `add_l1` says, with memory to work in."""
+    n_rows = rows.shape[0]
     n_groups = (n_rows + 3) // 4
     last = n_rows - 1
-    starts = np.empty(n_rows, np.int64)
-    stops = np.empty(n_rows, np.int64)
-    group_starts = np.empty(n_groups, np.int64)
-    group_stops = np.empty(n_groups, np.int64)
-    tile = np.zeros((4, 4), np.float64)
-    widest = 0
-    for section in range(section_ends.size):
-        before = section_ends[section - 1] if section > 0 else 0
-        widest = max(widest, section_ends[section] - before)
-    sums = np.zeros((n_rows, widest // _GRAIN + 2), np.float64)
+    starts, stops, group_starts, group_stops = extents[0], extents[1], extents[2], extents[3]
     for section in range(section_ends.size):
         begin, end = np.int64(section_ends[section - 1] if section > 0 else 0), section_ends[section]
         _extents(rows, begin, end, starts, stops)
-        _group_extents(starts, stops, group_starts, group_stops)
+        _group_extents(starts, stops, n_groups, group_starts, group_stops)
         ragged = _ragged(starts, stops)
         if ragged:
             _running_sums(rows, begin, end, sums)
@@ -173,22 +179,16 @@ def add_l1(rows, section_ends, out, stop):
             if stop[0] != 0:
                 return
             i = 4 * p
+            a0, a1 = rows[i], rows[min(i + 1, last)]
+            a2, a3 = rows[min(i + 2, last)], rows[min(i + 3, last)]
             for q in range(p, n_groups):
                 j = 4 * q
+                b0, b1 = rows[j], rows[min(j + 1, last)]
+                b2, b3 = rows[min(j + 2, last)], rows[min(j + 3, last)]
                 lo = max(group_starts[p], group_starts[q])
                 hi = max(lo, min(group_stops[p], group_stops[q]))
-                if hi > lo:
-                    b, e = begin + lo * _GRAIN, min(begin + hi * _GRAIN, end)
-                    _tile_l1(
-                        rows[i, b:e], rows[min(i + 1, last), b:e],
-                        rows[min(i + 2, last), b:e], rows[min(i + 3, last), b:e],
-                        rows[j, b:e], rows[min(j + 1, last), b:e],
-                        rows[min(j + 2, last), b:e], rows[min(j + 3, last), b:e], tile,
-                    )  # fmt: skip
-                else:
-                    for a in range(4):
-                        for c in range(4):
-                            tile[a, c] = 0.0
+                left, right = begin + lo * _GRAIN, min(begin + hi * _GRAIN, end)
+                _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, left, max(left, right), tile)
                 for a in range(min(4, n_rows - i)):
                     for c in range(min(4, n_rows - j)):
                         value = tile[a, c]
@@ -200,40 +200,39 @@ def add_l1(rows, section_ends, out, stop):
                         out[section, i + a, j + c] += value
 
 
-@compiled()
-def add_products(left, right, symmetric, out):
+def add_products(left: FloatArray, right: FloatArray, symmetric: bool, out: FloatArray) -> None:
     """out[i, j] += sum over columns of left[i] * right[j]; only i <= j is promised if `symmetric`."""
+    extents = np.zeros((2, 4, max(left.shape[0], right.shape[0])), np.int64)
+    products_kernel(left, right, symmetric, extents, np.zeros((4, 4)), out)
+
+
+@compiled()
+def products_kernel(left, right, symmetric, extents, tile, out):
+    """What `add_products` says, with memory to work in."""
     n_left, n_right = left.shape[0], right.shape[0]
     n_columns = left.shape[1]
     last_left, last_right = n_left - 1, n_right - 1
-    left_starts = np.empty(n_left, np.int64)
-    left_stops = np.empty(n_left, np.int64)
-    right_starts = np.empty(n_right, np.int64)
-    right_stops = np.empty(n_right, np.int64)
-    _extents(left, np.int64(0), n_columns, left_starts, left_stops)
-    _extents(right, np.int64(0), n_columns, right_starts, right_stops)
-    p_starts = np.empty((n_left + 3) // 4, np.int64)
-    p_stops = np.empty((n_left + 3) // 4, np.int64)
-    q_starts = np.empty((n_right + 3) // 4, np.int64)
-    q_stops = np.empty((n_right + 3) // 4, np.int64)
-    _group_extents(left_starts, left_stops, p_starts, p_stops)
-    _group_extents(right_starts, right_stops, q_starts, q_stops)
-    tile = np.zeros((4, 4), np.float64)
-    for p in range(p_starts.size):
+    n_left_groups, n_right_groups = (n_left + 3) // 4, (n_right + 3) // 4
+    first, second = extents[0], extents[1]
+    p_starts, p_stops, q_starts, q_stops = first[2], first[3], second[2], second[3]
+    _extents(left, np.int64(0), n_columns, first[0], first[1])
+    _extents(right, np.int64(0), n_columns, second[0], second[1])
+    _group_extents(first[0][:n_left], first[1], n_left_groups, p_starts, p_stops)
+    _group_extents(second[0][:n_right], second[1], n_right_groups, q_starts, q_stops)
+    for p in range(n_left_groups):
         i = 4 * p
-        for q in range(p if symmetric else 0, q_starts.size):
+        a0, a1 = left[i], left[min(i + 1, last_left)]
+        a2, a3 = left[min(i + 2, last_left)], left[min(i + 3, last_left)]
+        for q in range(p if symmetric else 0, n_right_groups):
             j = 4 * q
             lo = max(p_starts[p], q_starts[q])
             hi = min(p_stops[p], q_stops[q])
             if hi <= lo:
                 continue
-            b, e = lo * _GRAIN, min(hi * _GRAIN, n_columns)
-            _tile_products(
-                left[i, b:e], left[min(i + 1, last_left), b:e],
-                left[min(i + 2, last_left), b:e], left[min(i + 3, last_left), b:e],
-                right[j, b:e], right[min(j + 1, last_right), b:e],
-                right[min(j + 2, last_right), b:e], right[min(j + 3, last_right), b:e], tile,
-            )  # fmt: skip
+            b0, b1 = right[j], right[min(j + 1, last_right)]
+            b2, b3 = right[min(j + 2, last_right)], right[min(j + 3, last_right)]
+            begin, end = lo * _GRAIN, min(hi * _GRAIN, n_columns)
+            _tile_products(a0, a1, a2, a3, b0, b1, b2, b3, begin, end, tile)
             for a in range(min(4, n_left - i)):
                 for c in range(min(4, n_right - j)):
                     out[i + a, j + c] += tile[a, c]

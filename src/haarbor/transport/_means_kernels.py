@@ -6,8 +6,11 @@ fastest, over the outer folders of the block. So neighbouring columns are zero i
 sees no later key, whatever the head), and folders of the feature axis are sums of short contiguous runs.
 """
 
+from typing import Any
+
 import numpy as np
 
+from haarbor.array_types import BoolArray, FloatArray, IntArray
 from haarbor.compiled import compiled
 from haarbor.transport._block_shape import OUTER_PER_BLOCK
 
@@ -47,22 +50,23 @@ def _emit(work, n_features, children, child_begins, group_scale, group_column, s
 @compiled(inner=True)
 def _interleave(rows, left, n_values, scale, work):
     """work[f, g] = rows[g, left + f] * scale[g]; eight named rows, as indexed ones are three times slower."""
-    right = left + n_values
-    a0, a1, a2, a3 = rows[0, left:right], rows[1, left:right], rows[2, left:right], rows[3, left:right]
-    a4, a5, a6, a7 = rows[4, left:right], rows[5, left:right], rows[6, left:right], rows[7, left:right]
+    a0, a1, a2, a3 = rows[0], rows[1], rows[2], rows[3]
+    a4, a5, a6, a7 = rows[4], rows[5], rows[6], rows[7]
     s0, s1, s2, s3, s4, s5, s6, s7 = (
         scale[0], scale[1], scale[2], scale[3], scale[4], scale[5], scale[6], scale[7],
     )  # fmt: skip
     for f in range(n_values):
         here = work[f]
-        here[0] = a0[f] * s0
-        here[1] = a1[f] * s1
-        here[2] = a2[f] * s2
-        here[3] = a3[f] * s3
-        here[4] = a4[f] * s4
-        here[5] = a5[f] * s5
-        here[6] = a6[f] * s6
-        here[7] = a7[f] * s7
+        # Without a sign: an index that could be negative would be checked at every step.
+        c = np.uint64(left + f)
+        here[0] = a0[c] * s0
+        here[1] = a1[c] * s1
+        here[2] = a2[c] * s2
+        here[3] = a3[c] * s3
+        here[4] = a4[c] * s4
+        here[5] = a5[c] * s5
+        here[6] = a6[c] * s6
+        here[7] = a7[c] * s7
 
 
 @compiled(inner=True)
@@ -82,20 +86,36 @@ def _sum_rows(flat, offsets, offset_begins, first, last, lead, width, rows):
                     target[f] += source[f]
 
 
-@compiled()
 def fill_means(
-    flat, offsets, offset_begins, outer_scale, first, last, item_stride, n_features,
-    children, child_begins, group_scale, group_column, second, out,
-):  # fmt: skip
+    flat: FloatArray, offsets: IntArray, offset_begins: IntArray, outer_scale: FloatArray, first: int,
+    last: int, item_stride: int, n_features: int, children: IntArray, child_begins: IntArray,
+    group_scale: FloatArray, group_column: IntArray, second: int, out: FloatArray,
+) -> None:  # fmt: skip
     """Weighted means over outer folders `first` to `last`; the features of an item are contiguous."""
     # Items that follow one another in memory are summed several at a time: longer runs, fewer jumps.
     span = 4 if item_stride == n_features else 1
-    # One more row holds the scales: arrays of one shape and type are compiled once.
-    rows = np.zeros((OUTER_PER_BLOCK + 1, max(span * n_features, OUTER_PER_BLOCK)), flat.dtype)
-    scale = rows[OUTER_PER_BLOCK]
-    for g in range(last - first):
-        scale[g] = outer_scale[first + g]
+    # Memory comes from Python: a kernel that takes its own is compiled much longer.
+    rows = np.zeros((OUTER_PER_BLOCK, span * n_features), flat.dtype)
     work = np.zeros((n_features + group_scale.size, OUTER_PER_BLOCK), flat.dtype)
+    means_kernel(
+        flat, offsets, offset_begins, _scales(outer_scale, first, last, flat.dtype), first, last, item_stride,
+        n_features, children, child_begins, group_scale, group_column, second, span, rows, work, out,
+    )  # fmt: skip
+
+
+def _scales(outer_scale: FloatArray, first: int, last: int, dtype: Any) -> FloatArray:
+    """Scales of the outer folders of a block, zeros after the last."""
+    scale: FloatArray = np.zeros(OUTER_PER_BLOCK, dtype)
+    scale[: last - first] = outer_scale[first:last]
+    return scale
+
+
+@compiled()
+def means_kernel(
+    flat, offsets, offset_begins, scale, first, last, item_stride, n_features,
+    children, child_begins, group_scale, group_column, second, span, rows, work, out,
+):  # fmt: skip
+    """What `fill_means` says, with zeros to work in."""
     n_items = out.shape[0]
     for item in range(0, n_items, span):
         width = min(span, n_items - item) * n_features
@@ -106,20 +126,31 @@ def fill_means(
             _emit(work, n_features, children, child_begins, group_scale, group_column, second, here)
 
 
-@compiled()
 def fill_means_transposed(
-    flat, offsets, offset_begins, outer_scale, first, last, feature_stride, n_features,
-    children, child_begins, group_scale, group_column, second, out,
-):  # fmt: skip
+    flat: FloatArray, offsets: IntArray, offset_begins: IntArray, outer_scale: FloatArray, first: int,
+    last: int, feature_stride: int, n_features: int, children: IntArray, child_begins: IntArray,
+    group_scale: FloatArray, group_column: IntArray, second: int, out: FloatArray,
+) -> None:  # fmt: skip
     """Like `fill_means` for tensors in which the items of a feature are contiguous; in stripes of items."""
-    n_items = out.shape[0]
     stripe = 128
-    rows = np.zeros((OUTER_PER_BLOCK + 1, stripe), flat.dtype)
-    scale = rows[OUTER_PER_BLOCK]
-    for g in range(last - first):
-        scale[g] = outer_scale[first + g]
+    rows = np.zeros((OUTER_PER_BLOCK, stripe), flat.dtype)
     work = np.zeros((n_features + group_scale.size, OUTER_PER_BLOCK), flat.dtype)
     striped = np.zeros((n_features * stripe, OUTER_PER_BLOCK), flat.dtype)
+    transposed_means_kernel(
+        flat, offsets, offset_begins, _scales(outer_scale, first, last, flat.dtype), first, last,
+        feature_stride, n_features, children, child_begins, group_scale, group_column, second, rows, work,
+        striped, out,
+    )  # fmt: skip
+
+
+@compiled()
+def transposed_means_kernel(
+    flat, offsets, offset_begins, scale, first, last, feature_stride, n_features,
+    children, child_begins, group_scale, group_column, second, rows, work, striped, out,
+):  # fmt: skip
+    """What `fill_means_transposed` says, with memory to work in."""
+    n_items = out.shape[0]
+    stripe = rows.shape[1]
     for left in range(0, n_items, stripe):
         width = min(stripe, n_items - left)
         for f in range(n_features):
@@ -168,10 +199,17 @@ def last_axis_first(source, target, first, last):
                         target[h, i, k] = source[i, k, h]
 
 
-@compiled()
-def presence(flat, offsets, n_rows, row_stride, n_columns):
+def presence(flat: FloatArray, offsets: IntArray, n_rows: int, row_stride: int, n_columns: int) -> BoolArray:
     """Whether any of the matrices that begin at `offsets` is non-zero, for each entry."""
     found = np.zeros((n_rows, n_columns), np.bool_)
+    entries_kernel(flat, offsets, row_stride, found)
+    return found
+
+
+@compiled()
+def entries_kernel(flat, offsets, row_stride, found):
+    """What `presence` says, with memory for its answer."""
+    n_rows, n_columns = found.shape
     for offset in offsets:
         for row in range(n_rows):
             begin = offset + row * row_stride
@@ -179,4 +217,3 @@ def presence(flat, offsets, n_rows, row_stride, n_columns):
             target = found[row]
             for column in range(n_columns):
                 target[column] |= source[column] != 0
-    return found

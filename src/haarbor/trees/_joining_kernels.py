@@ -2,17 +2,25 @@
 
 import numpy as np
 
+from haarbor.array_types import FloatArray, IntArray
 from haarbor.compiled import compiled
 
 __all__ = ["folder_distances", "greedy_joins"]
 
 
-@compiled()
-def folder_distances(coordinates, folder, n_folders):
+def folder_distances(coordinates: FloatArray, folder: IntArray, n_folders: int) -> FloatArray:
     """Mean Euclidean distance between the items of every two folders, zeros on the diagonal."""
-    n_items, n_coordinates = coordinates.shape
-    size = np.zeros(n_folders, np.int64)
+    # Memory comes from Python: a kernel that takes its own is compiled much longer.
     means = np.zeros((n_folders, n_folders))
+    distances_kernel(coordinates, folder, np.zeros(n_folders, np.int64), means)
+    return means
+
+
+@compiled()
+def distances_kernel(coordinates, folder, size, means):
+    """What `folder_distances` says, with zeros to work in."""
+    n_items, n_coordinates = coordinates.shape
+    n_folders = size.size
     for i in range(n_items):
         size[folder[i]] += 1
         mine = coordinates[i]
@@ -29,7 +37,6 @@ def folder_distances(coordinates, folder, n_folders):
         for g in range(f):
             means[f, g] /= size[f] * size[g]
             means[g, f] = means[f, g]
-    return means
 
 
 @compiled(inner=True)
@@ -41,8 +48,7 @@ def _first_smallest(values):
     return smallest
 
 
-@compiled()
-def greedy_joins(distances, threshold, penalty):
+def greedy_joins(distances: FloatArray, threshold: float, penalty: float) -> IntArray:
     """Cluster of each folder after one round of joins.
 
     `distances` has shape (m, m) and infinity on the diagonal; it is overwritten. Every folder proposes
@@ -51,12 +57,17 @@ def greedy_joins(distances, threshold, penalty):
     than `penalty` a folder must be to join it.
     """
     m = distances.shape[0]
-    cluster = np.zeros(m, np.int64)
-    size = np.zeros(m, np.int64)
-    retired = np.zeros(m, np.int64)
-    nearest = np.zeros(m, np.int64)
+    cluster = np.arange(m)
+    joins_kernel(distances, float(threshold), float(penalty), cluster, np.zeros((3, m), np.int64))
+    return cluster
+
+
+@compiled()
+def joins_kernel(distances, threshold, penalty, cluster, work):
+    """What `greedy_joins` says, with zeros to work in."""
+    m = distances.shape[0]
+    size, retired, nearest = work[0], work[1], work[2]
     for row in range(m):
-        cluster[row] = row
         size[row] = 1
         nearest[row] = _first_smallest(distances[row])
     joined = False
@@ -70,7 +81,7 @@ def greedy_joins(distances, threshold, penalty):
                 if proposer < 0 or d < best:
                     proposer, best = row, d
         if proposer < 0 or (joined and best >= threshold):
-            return cluster
+            return
         target = nearest[proposer]
         mine, yours = cluster[proposer], cluster[target]
         both_single = size[mine] == 1 and size[yours] == 1

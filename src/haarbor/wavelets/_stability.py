@@ -91,8 +91,6 @@ def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingSt
     >>> round(found.mean_kendall_tau, 4)
     0.6667
     """
-    from scipy.stats import kendalltau
-
     array = real_array(scores, "scores")
     if array.ndim != 2 or 0 in array.shape:
         raise ShapeError(
@@ -124,6 +122,9 @@ def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingSt
             if constant or n_heads < 2:
                 tau[i, j] = np.nan
             elif i < j:
+                # scipy.stats takes most of a second to load, and one batch does without it.
+                from scipy.stats import kendalltau
+
                 tau[i, j] = tau[j, i] = kendalltau(table[i], table[j]).statistic
     return RankingStability(
         top_counts=frozen(top.sum(axis=0)),
