@@ -39,7 +39,9 @@ def by_all_orders(one, two):
 
 def same(one, two):
     """Whether the two hold the same items together."""
-    return all((a == b) == (c == d) for a, c in zip(one, two, strict=True) for b, d in zip(one, two, strict=True))
+    return all(
+        (a == b) == (c == d) for a, c in zip(one, two, strict=True) for b, d in zip(one, two, strict=True)
+    )
 
 
 def test_by_hand():

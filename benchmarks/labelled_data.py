@@ -1,0 +1,325 @@
+"""Do the levels of trees agree with known labels? Every builder on public data, settings fixed beforehand.
+
+For each set of data and each builder: the agreement (adjusted mutual information) of the labels with the best level
+of the tree, with the level whose number of folders is nearest to that of the labels, and with the tree cut into as
+many folders as there are labels; coherence on held-out data; the depth of the tree; and the time.
+
+    python benchmarks/fetch_labelled_data.py DATA
+    OMP_NUM_THREADS=1 python benchmarks/labelled_data.py DATA --out docs/results/labelled_data.json
+    python benchmarks/labelled_data.py --out docs/results/labelled_data.json --figure docs/images/labelled_data.png
+
+With names of sets (`--sets bfi nci60`) only these are measured; results of others that `--out` holds stay. Without
+DATA the table and the figure are made from `--out`. The seconds are those of one core.
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from coupled_trees import coupled_trees
+from labelled_sets import SEED, SETS
+from scipy.cluster.hierarchy import linkage
+from scipy.cluster.vq import kmeans2
+from scipy.spatial.distance import squareform
+
+import haarbor as hb
+from haarbor.trees import adjusted_mutual_information, halved_tree
+
+# How often the held-out axis is divided into halves at random; each half serves the other. The coupled trees take
+# minutes, so they are measured on the first division only.
+N_SPLITS, N_SPLITS_COUPLED = 2, 1
+ENGINE = hb.CpuEngine(threads=1)
+
+
+def rows_of(X, axes, axis):
+    place = axes.index(axis)
+    return np.moveaxis(X, place, 0).reshape(X.shape[place], -1)
+
+
+def organized(**options):
+    def build(X, axes, needed):
+        trees = hb.organize(X, axes, engine=ENGINE, **options).trees
+        return {axis: trees[axis] for axis in needed}
+
+    return build
+
+
+def on_slices(method):
+    """Linkage of scipy on the slices as they are, by Euclidean distance."""
+
+    def build(X, axes, needed):
+        return {a: hb.PartitionTree.from_linkage(linkage(rows_of(X, axes, a), method)) for a in needed}
+
+    return build
+
+
+def on_emd(method):
+    """Linkage of scipy on the distances along the trees of a flexible questionnaire."""
+
+    def build(X, axes, needed):
+        trees = hb.organize(X, axes, engine=ENGINE).trees
+        found = {}
+        for axis in needed:
+            others = {name: tree for name, tree in trees.items() if name != axis}
+            distances = hb.tree_emd(X, others, axes, engine=ENGINE)
+            found[axis] = hb.PartitionTree.from_linkage(linkage(squareform(distances, checks=False), method))
+        return found
+
+    return build
+
+
+def coupled(filtered):
+    def build(X, axes, needed):
+        (axis,) = needed
+        return {axis: coupled_trees(rows_of(X, axes, axis), filtered=filtered)[0]}
+
+    return build
+
+
+BUILDERS = {
+    "flexible": organized(tree="flexible"),
+    "binary": organized(tree="binary"),
+    "haar": organized(tree="haar"),
+    "haar, unrestrained": organized(tree="haar", restraint=0.0),
+    "ward": on_slices("ward"),
+    "average": on_slices("average"),
+    "ward on EMD": on_emd("ward"),
+    "average on EMD": on_emd("average"),
+    "coupled": coupled(False),
+    "coupled, filtered": coupled(True),
+}
+CO_CLUSTERING = "spectral co-clustering"
+
+
+def co_clusters(X, n_clusters):
+    """Clusters of the rows by spectral co-clustering (Dhillon, 2001); entries are counted from the least one."""
+    weights = X - min(X.min(), 0.0)
+    rows, columns = np.sqrt(weights.sum(axis=1)), np.sqrt(weights.sum(axis=0))
+    rows[rows == 0] = columns[columns == 0] = 1
+    n_vectors = int(np.ceil(np.log2(n_clusters)))
+    left, _, right = np.linalg.svd(weights / np.outer(rows, columns), full_matrices=False)
+    points = np.vstack(
+        [left[:, 1 : n_vectors + 1] / rows[:, None], right[1 : n_vectors + 1].T / columns[:, None]]
+    )
+    best, least = None, np.inf
+    with warnings.catch_warnings():
+        # A cluster may be empty; then there are fewer.
+        warnings.simplefilter("ignore", UserWarning)
+        for seed in range(10):
+            centres, found = kmeans2(points, n_clusters, minit="++", rng=np.random.default_rng(seed))
+            spread = ((points - centres[found]) ** 2).sum()
+            if spread < least:
+                best, least = found, spread
+    return best[: len(X)]
+
+
+def cut(tree, rows, n_folders):
+    """Partition into at least `n_folders`: again and again the split that takes away most of the sum of squares."""
+    levels, offsets = tree.levels, tree.level_offsets
+    means = {}
+
+    def items(folder):
+        level = tree.level_of(folder)
+        return np.flatnonzero(levels[level] == folder - offsets[level])
+
+    def children(folder):
+        below = tree.children(folder)
+        while len(below) == 1:
+            below = tree.children(int(below[0]))
+        return [int(child) for child in below]
+
+    def mean(folder):
+        if folder not in means:
+            means[folder] = rows[items(folder)].mean(axis=0)
+        return means[folder]
+
+    def gain(folder):
+        if tree.sizes[folder] == 1:
+            return -1.0
+        return sum(
+            tree.sizes[child] * ((mean(child) - mean(folder)) ** 2).sum() for child in children(folder)
+        )
+
+    gains = {0: gain(0)}
+    while len(gains) < n_folders and max(gains.values()) >= 0:
+        folder = max(gains, key=gains.get)
+        del gains[folder]
+        gains |= {child: gain(child) for child in children(folder)}
+    partition = np.empty(tree.n_items, dtype=int)
+    for folder in gains:
+        partition[items(folder)] = folder
+    return partition
+
+
+def agreement(tree, rows, labels):
+    n_labels = len(set(labels.tolist()))
+    folders = tree.levels.max(axis=1) + 1
+    values = [adjusted_mutual_information(level, labels) for level in tree.levels]
+    return {
+        "best level": max(values),
+        "nearest level": values[int(np.argmin(np.abs(folders - n_labels)))],
+        "cut": adjusted_mutual_information(cut(tree, rows, n_labels), labels),
+    }
+
+
+def coherences(data, build, needed, n_splits):
+    """Trees from half of the held-out axis, on the other half: l1 norm on order trees over that on them."""
+    place = data.axes.index(data.held_out)
+    n = data.X.shape[place]
+    found = []
+    for split in range(n_splits):
+        order = np.random.default_rng([SEED, split]).permutation(n)
+        halves = [np.take(data.X, np.sort(part), axis=place) for part in (order[: n // 2], order[n // 2 :])]
+        for seen, other in (halves, halves[::-1]):
+            trees = build(np.ascontiguousarray(seen), data.axes, needed)
+            plain = {axis: halved_tree(size) for axis, size in zip(data.axes, other.shape, strict=True)}
+            found.append(
+                hb.haar_l1(other, plain, data.axes) / hb.haar_l1(other, {**plain, **trees}, data.axes)
+            )
+    return found
+
+
+def measured(data):
+    """Results of all builders on one set."""
+    needed = (data.labelled,) if data.labelled else tuple(a for a in data.axes if a != data.held_out)
+    rows = rows_of(data.X, data.axes, needed[0])
+    results = {}
+    for name, build in BUILDERS.items():
+        if name.startswith("coupled") and len(needed) > 1:
+            continue
+        begin = time.process_time()
+        trees = build(data.X, data.axes, needed)
+        seconds = time.process_time() - begin
+        splits = N_SPLITS_COUPLED if name.startswith("coupled") else N_SPLITS
+        result = {
+            "seconds": seconds,
+            "depth": float(np.mean([tree.relative_depth for tree in trees.values()])),
+            "coherence": coherences(data, build, needed, splits),
+        }
+        if data.labels is not None:
+            result |= agreement(trees[data.labelled], rows, data.labels)
+        results[name] = result
+        report(name, result)
+    if data.labels is not None:
+        begin = time.process_time()
+        found = co_clusters(rows, len(set(data.labels.tolist())))
+        seconds = time.process_time() - begin
+        results[CO_CLUSTERING] = {
+            "cut": adjusted_mutual_information(found, data.labels),
+            "seconds": seconds,
+        }
+        report(CO_CLUSTERING, results[CO_CLUSTERING])
+    n_labels = None if data.labels is None else len(set(data.labels.tolist()))
+    return {"name": data.name, "shape": list(data.X.shape), "labels": n_labels, "builders": results}
+
+
+def report(name, result):
+    told = [f"{key} {result[key]:.3f}" for key in ("best level", "nearest level", "cut") if key in result]
+    if "coherence" in result:
+        told += [f"coherence {np.mean(result['coherence']):.3f}", f"depth {result['depth']:.2f}"]
+    print(f"  {name:24s} {'  '.join(told)}  {result['seconds']:.1f} s", file=sys.stderr, flush=True)
+
+
+def table(results):
+    """All results as a table in Markdown; the best of each column of a set is bold."""
+    lines = ["| data | builder | best level | nearest level | cut | held-out coherence | depth | seconds |"]
+    lines.append("|---|---|---|---|---|---|---|---|")
+    for result in results.values():
+        builders = result["builders"]
+        shape = " x ".join(map(str, result["shape"]))
+        told = f"{result['name']}, {shape}" + (f", {result['labels']} labels" if result["labels"] else "")
+        columns = [
+            {name: found[key] for name, found in builders.items() if key in found}
+            for key in ("best level", "nearest level", "cut")
+        ]
+        columns.append(
+            {name: np.mean(found["coherence"]) for name, found in builders.items() if "coherence" in found}
+        )
+        for place, (name, found) in enumerate(builders.items()):
+            cells = [told if place == 0 else "", name]
+            for number, column in enumerate(columns):
+                if name not in column:
+                    cells.append("")
+                    continue
+                text = f"{column[name]:.2f}" if number < 3 else f"{column[name]:.3f}"
+                cells.append(f"**{text}**" if column[name] == max(column.values()) else text)
+            cells.append(f"{found['depth']:.1f}" if "depth" in found else "")
+            cells.append(f"{found['seconds']:.1f}")
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def draw(results, path):
+    """Two panels: agreement of the cut, and held-out coherence; one column per set, one mark per builder."""
+    from matplotlib.figure import Figure
+
+    marks = {
+        "flexible": ("s", "#888888"), "binary": ("D", "#888888"), "haar": ("o", "#0072b2"),
+        "haar, unrestrained": ("o", "#56b4e9"), "ward": ("^", "#d55e00"), "average": ("v", "#d55e00"),
+        "ward on EMD": ("^", "#e69f00"), "average on EMD": ("v", "#e69f00"), "coupled": ("P", "#009e73"),
+        "coupled, filtered": ("X", "#009e73"), CO_CLUSTERING: ("*", "#cc79a7"),
+    }  # fmt: skip
+    figure = Figure(figsize=(8.6, 6.4), layout="constrained")
+    panels = figure.subplots(3, 1, gridspec_kw={"height_ratios": (1, 1, 1)})
+    keys = ("best level", "cut", "coherence")
+    titles = ("agreement, best level", "agreement, cut", "held-out coherence")
+    for panel, key, title in zip(panels, keys, titles, strict=True):
+        shown = [r for r in results.values() if key == "coherence" or r["labels"]]
+        for column, result in enumerate(shown):
+            names = [name for name in marks if key in result["builders"].get(name, {})]
+            for name in names:
+                value = np.mean(result["builders"][name][key])
+                shift = (list(marks).index(name) - (len(marks) - 1) / 2) * 0.065
+                mark, colour = marks[name]
+                panel.plot(column + shift, value, mark, color=colour, markersize=6, label=name)
+        panel.set_xticks(range(len(shown)), [r["name"] for r in shown], fontsize=8)
+        panel.set_ylabel(title, fontsize=8)
+        panel.tick_params(axis="y", labelsize=8)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.grid(axis="y", linewidth=0.4, alpha=0.5)
+        for edge in range(1, len(shown)):
+            panel.axvline(edge - 0.5, color="#cccccc", linewidth=0.6)
+    panels[2].axhline(1, color="black", linewidth=0.6)
+    handles, labels = {}, list(marks)
+    for panel in panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(
+        [handles[name] for name in labels if name in handles],
+        [name for name in labels if name in handles],
+        loc="outside lower center", ncols=4, frameon=False, fontsize=8,
+    )  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="?", type=Path)
+    parser.add_argument("--sets", nargs="+", choices=tuple(SETS), default=tuple(SETS))
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--figure", type=Path)
+    asked = parser.parse_args()
+    results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    if asked.data is not None:
+        # Compiled code is loaded before anything is timed.
+        for build in BUILDERS.values():
+            build(np.random.default_rng(SEED).random((6, 5)), ("row", "column"), ("row",))
+        for name in asked.sets:
+            data = SETS[name](asked.data)
+            print(f"{data.name}, {data.X.shape}", file=sys.stderr, flush=True)
+            results[name] = measured(data)
+            results = {name: results[name] for name in SETS if name in results}
+            asked.out.parent.mkdir(parents=True, exist_ok=True)
+            asked.out.write_text(json.dumps(results, indent=1) + "\n")
+    print(table(results))
+    if asked.figure is not None:
+        draw(results, asked.figure)
+
+
+if __name__ == "__main__":
+    main()
