@@ -31,7 +31,9 @@ def measured(part, method, splits):
 
 def row(name, found, seconds, lead=None):
     depth = " ".join(f"{np.mean(values):5.2f}" for values in found.depth.values())
-    told = "" if lead is None else f"   lead of haar {lead[0]:+.3f} ± {lead[1]:.3f}"
+    told = ""
+    if lead is not None:
+        told = "   lead of haar " + ", ".join(f"{mean:+.3f} ± {error:.3f}" for mean, error in lead)
     print(
         f"  {name:18s} heads {found.mean_heads:.3f} ± {found.error_heads:.3f}  batches "
         f"{found.mean_batches:.3f} ± {found.error_batches:.3f}  in sample {found.in_sample.mean():.3f}  "
@@ -50,7 +52,7 @@ def table(part, splits):
     usual = curve[0.01]
     for method in OTHERS:
         found, seconds = measured(part, method, splits)
-        row(method, found, seconds, usual.lead_over(found))
+        row(method, found, seconds, [usual.lead_over(found, of) for of in ("heads", "batches")])
     return curve
 
 

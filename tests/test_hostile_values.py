@@ -154,12 +154,21 @@ NO_WHOLE = [*NO_NUMBER, 2.5, -1, -(10**30)]
 NO_NAME = [None, True, 0, 2.5, "x", "", b"cosine", ["cosine"], {}, object(), np.array(["cosine", "x"])]
 NO_TREE = [None, 5, "x", [[0, 0], [0, 1]], {}, HALVES.levels]
 NO_TREES = [None, 5, "x", [HALVES], {"layer": HALVES}, {0: HALVES}, {"key": 5}, {"key": None}]
+# An empty mapping gives no tree, and is none that is wrong.
+NO_START = [*(v for v in NO_NAME if not isinstance(v, dict)), *NO_TREES]
 NO_ENGINE = [None, 3, "tpu", object(), hb.CpuEngine, len, {}]
 X = np.repeat(GOOD[:, :, None], 2, axis=2) + np.arange(2)
 AXES = ("query", "key", "head")
 
 OPTIONS = [
-    (lambda v: hb.organize(X, n_iterations=v), [*NO_WHOLE, 0, 10**30]),
+    (lambda v: hb.organize(X, n_iterations=v), [*(v for v in NO_WHOLE if v is not None), 0, 10**30]),
+    (lambda v: hb.organize(X, tree="haar", restraint=v), [*NO_NUMBER, -1, 2]),
+    (lambda v: hb.organize(X, tolerance=v), [*NO_NUMBER, -1, 2]),
+    (lambda v: hb.organize(X, start=v), [*NO_START, "given"]),
+    (lambda v: hb.organize(X, tree="haar", start=v), [*NO_START, "affinity", "given"]),
+    (lambda v: hb.haar_tree(GOOD, restraint=v), [*NO_NUMBER, -1, 2]),
+    (lambda v: hb.haar_tree(GOOD, engine=v), NO_ENGINE),
+    (lambda v: hb.build_tree(GOOD, restraint=v), [*NO_NUMBER, -1, 2]),
     (lambda v: hb.organize(X, initial=v), NO_NAME),
     (lambda v: hb.organize(X, tree=v), NO_NAME),
     (lambda v: hb.organize(X, cut=v), NO_NAME),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
-from haarbor.analysis import builder_results, compare_builders, held_out_coherence, organize_run
+from haarbor.analysis import builder_results, organize_run
 
 
 @pytest.fixture
@@ -50,29 +50,6 @@ def test_what_was_put_aside_is_taken_back(run):
     other = organize_run(run, options={"tree": "haar", "restraint": 0.1})
     assert other.n_reused == 0
     assert run.load_result("organization", batch=0).settings.restraint == 0.1
-
-
-def test_builders_are_compared(run):
-    organize_run(run)
-    organize_run(run, options={"tree": "haar"})
-    table = compare_builders(run)
-    rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-    assert list(rows) == ["flexible", "haar"]
-    tensors = [np.asarray(run.tensor(batch)) for batch in range(2)]
-    found = held_out_coherence(tensors, "haar")
-    assert rows["haar"]["held-out heads"] == pytest.approx(found.mean_heads)
-    assert rows["haar"]["next batch"] == pytest.approx(found.mean_batches)
-    assert rows["haar"]["coherence in sample"] == pytest.approx(found.in_sample.mean())
-    assert rows["haar"]["key depth"] == pytest.approx(found.depth["key"].mean())
-    assert rows["flexible"]["batches"] == 2
-    quick = compare_builders(run, held_out=False)
-    assert quick.columns == table.columns[:7]
-    assert [row[:7] for row in table.rows] == list(quick.rows)
-
-
-def test_a_run_that_was_not_organised_cannot_be_compared(run):
-    with pytest.raises(hb.DataError, match="builders can be compared where a batch was organised"):
-        compare_builders(run)
 
 
 def test_given_trees_are_not_for_a_run(run):

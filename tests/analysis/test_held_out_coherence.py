@@ -70,6 +70,10 @@ def test_means_errors_and_leads_by_hand():
     assert (one.mean_batches, one.error_batches) == (2.0, pytest.approx(1 / 3**0.5))
     other = replace(one, heads=np.array([[0.0, 1.0], [1.0, 2.0]]))
     assert one.lead_over(other) == (pytest.approx(2.0), pytest.approx(0.5))
+    other = replace(other, batches=np.array([1.0, 1.0, 1.0]))
+    assert one.lead_over(other, "batches") == (pytest.approx(1.0), pytest.approx(1 / 3**0.5))
+    with pytest.raises(hb.SettingError, match="of must be one of 'heads', 'batches'; found 'luck'"):
+        one.lead_over(other, "luck")
     assert repr(one) == "HeldOutCoherence(a; heads 3.000 ± 1.000, batches 2.000 ± 0.577)"
     with pytest.raises(hb.SettingError, match="same batches and splits"):
         one.lead_over(replace(other, seed=1))

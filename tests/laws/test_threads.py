@@ -20,13 +20,14 @@ weights = np.where(np.tri(70, dtype=bool)[:, :, None], np.exp(scores), 0)
 X = (weights / weights.sum(axis=1, keepdims=True)).astype(DTYPE)
 org = hb.organize(X, n_iterations=2)
 matrix = hb.organize(X[:, :, 0] + X[:, :, 1], initial="gaussian", tree="binary", n_iterations=2)
+haar = hb.organize(X, tree="haar", n_iterations=2)
 entropy = hb.head_entropy(X, org.trees)
 network = hb.network_entropy(X, org.trees)
 seen = hashlib.sha256()
 # Large enough that the eigenproblem would be cut differently for another number of threads.
 spectrum = hb.markov_spectrum(hb.gaussian_affinity(rng.normal(size=(400, 8))))
 seen.update(spectrum.eigenvectors.tobytes())
-for result in (org, matrix):
+for result in (org, matrix, haar):
     for axis in result.axes:
         for tree in result.history[axis]:
             seen.update(tree.levels.tobytes())

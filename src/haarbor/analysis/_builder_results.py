@@ -57,7 +57,7 @@ def builder_results(part: RunPart, batch: int) -> dict[str, tuple[Question, dict
     dict of builder to (Question, dict of name to result)
         In the order of the builders; only what is whole.
     """
-    found = {}
+    found: dict[str, tuple[Question, dict[str, Any]]] = {}
     for suffix in ("", *(f".{builder}" for builder in BUILDERS)):
         kept = Question.kept(part.kept_result(NOTE + suffix, batch=batch).value)
         values = None if kept is None else _whole(part, batch, suffix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import AffinityWarning, DataError, SettingError
 from haarbor.named_axes import checked_tensor
 from haarbor.on_progress import OnProgress
-from haarbor.options import found_text, require_function, require_kind, require_whole_number
+from haarbor.options import found_text, require_choice, require_function, require_kind, require_whole_number
 from haarbor.questionnaire import BUILDERS, organize
 from haarbor.store import Run, RunPart
 from haarbor.stored_result import stored_result
@@ -76,8 +76,16 @@ class HeldOutCoherence:
         """Standard error of that mean."""
         return _standard_error(self.batches)
 
-    def lead_over(self, other: HeldOutCoherence) -> tuple[float, float]:
-        """Mean difference of `heads` to another method on the same splits, and its standard error.
+    def lead_over(
+        self, other: HeldOutCoherence, of: Literal["heads", "batches"] = "heads"
+    ) -> tuple[float, float]:
+        """Mean difference to another method on the same batches and splits, and its standard error.
+
+        Parameters
+        ----------
+        other : HeldOutCoherence
+        of : {"heads", "batches"}, default "heads"
+            Which of the two figures.
 
         Raises
         ------
@@ -91,8 +99,9 @@ class HeldOutCoherence:
                 f"{self.heads.shape} with seed {self.seed} and {other.heads.shape} with seed {other.seed}. "
                 "Call held_out_coherence with the same arguments for both."
             )
-        lead = _per_batch(self.heads - other.heads)
-        return float(lead.mean()), _standard_error(lead)
+        require_choice("of", of, ("heads", "batches"))
+        lead = _per_batch(self.heads - other.heads) if of == "heads" else self.batches - other.batches
+        return float(lead.mean()) if lead.size else float("nan"), _standard_error(lead)
 
     def __repr__(self) -> str:
         told = f"{self.method}; heads {self.mean_heads:.3f} ± {self.error_heads:.3f}"

@@ -10,7 +10,7 @@ from haarbor.options import require_choice, require_real_number
 from haarbor.spectral import markov_spectrum
 from haarbor.trees._binary import binary_tree
 from haarbor.trees._flexible import flexible_tree
-from haarbor.trees._haar_tree import DEFAULT_RESTRAINT, haar_tree
+from haarbor.trees._haar_tree import DEFAULT_RESTRAINT, haar_tree, require_restraint
 from haarbor.trees._partition_tree import PartitionTree
 
 __all__ = ["build_tree"]
@@ -52,8 +52,9 @@ def build_tree(
     require_choice("tree", tree, ("flexible", "binary", "haar"))
     require_choice("cut", cut, ("zero", "balanced"))
     constant = require_real_number("the tree constant", tree_constant, positive=True)
+    share = require_restraint(restraint)
     if tree == "haar":
-        return haar_tree(affinity, restraint=restraint)
+        return haar_tree(affinity, restraint=share)
     if tree == "flexible":
         return flexible_tree(markov_spectrum(affinity), constant)
     return binary_tree(affinity, cut=cut)

@@ -58,11 +58,11 @@ def collapsed_chains(tree: PartitionTree, shortest: int = 3) -> CollapsedTree:
     least = require_whole_number("shortest", shortest, 2)
     pruned = tree.pruned
     following = np.full(pruned.n_folders, -1, dtype=np.int64)
-    for folder in np.flatnonzero(pruned.sizes > 2):
-        children = pruned.children_of(folder)
+    for several in np.flatnonzero(pruned.sizes > 2):
+        children = pruned.children_of(several)
         # Largest first: the rest, and what comes off.
-        if children.size == 2 and pruned.sizes[children[1]] <= max(1, pruned.sizes[folder] // _SMALL):
-            following[folder] = children[0]
+        if children.size == 2 and pruned.sizes[children[1]] <= max(1, pruned.sizes[several] // _SMALL):
+            following[several] = children[0]
     in_chain = np.zeros(pruned.n_folders, dtype=bool)
     in_chain[following[following >= 0]] = True
     hidden = np.zeros(pruned.n_folders, dtype=bool)
@@ -82,7 +82,7 @@ def collapsed_chains(tree: PartitionTree, shortest: int = 3) -> CollapsedTree:
         shown_parent[folder] = shown_parent[parent] if hidden[parent] else parent
         depth[folder] = depth[shown_parent[folder]] + 1
     found = PartitionTree(_levels(shown_parent, depth, pruned.leaves))
-    of_items = {_key(pruned, folder): int(length[folder]) for folder in np.flatnonzero(~hidden)}
+    of_items = {_key(pruned, int(shown)): int(length[shown]) for shown in np.flatnonzero(~hidden)}
     steps = [of_items[_key(found.pruned, folder)] for folder in range(found.pruned.n_folders)]
     return CollapsedTree(tree=found, steps=frozen(np.array(steps)))
 

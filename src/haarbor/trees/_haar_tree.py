@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -129,7 +131,7 @@ def depth_price(restraint: float, norm: float, n_items: int) -> float:
     >>> depth_price(0.01, 80.0, 4)  # a balanced tree of 4 leaves has 8 such steps
     0.1
     """
-    return restraint * norm / (n_items * np.log2(n_items)) if n_items > 1 else 0.0
+    return restraint * norm / (n_items * math.log2(n_items)) if n_items > 1 else 0.0
 
 
 def require_restraint(restraint: object) -> float:

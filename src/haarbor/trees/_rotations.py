@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from haarbor.array_types import BoolArray, IntArray
+from haarbor.array_types import BoolArray, FloatArray, IntArray
 from haarbor.engines import ordered_results
 from haarbor.trees._binary_folders import BinaryFolders, join_weight
 
@@ -77,7 +77,7 @@ def rotate(folders: BinaryFolders, price: float, threads: int) -> int:
     return done
 
 
-def _other_terms(folders: BinaryFolders, threes: IntArray, threads: int) -> np.ndarray:
+def _other_terms(folders: BinaryFolders, threes: IntArray, threads: int) -> FloatArray:
     """Terms of the lower and the upper folder after either rotation, shape (n, 2 ways, 2)."""
     from haarbor.trees._haar_linkage_kernels import rotation_sums
 
@@ -95,7 +95,8 @@ def _other_terms(folders: BinaryFolders, threes: IntArray, threads: int) -> np.n
         stop[0] = 1
     a, b, c = folders.sizes[threes].T
     weights = [join_weight(a, b), join_weight(a + b, c), join_weight(a, c), join_weight(a + c, b)]
-    return (sums * np.stack(weights, axis=1)).reshape(-1, 2, 2)
+    terms: FloatArray = (sums * np.stack(weights, axis=1)).reshape(-1, 2, 2)
+    return terms
 
 
 def _join_first_two(folders: BinaryFolders, low: int, up: int, three: tuple[int, int, int]) -> None:

@@ -57,4 +57,5 @@ def row_distances(rows: FloatArray, engine: L1Engine) -> FloatArray:
     blocks = [
         RowBlock(rows, begin, min(begin + _COLUMNS, n_columns)) for begin in range(0, n_columns, _COLUMNS)
     ]
-    return checked_sums(engine.l1_sums(blocks, n_items, 1), engine, n_items, 1)[0]
+    distances: FloatArray = checked_sums(engine.l1_sums(blocks, n_items, 1), engine, n_items, 1)[0]
+    return distances
