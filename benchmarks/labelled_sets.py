@@ -1,8 +1,8 @@
 """Public data as matrices and tensors whose items have known labels, prepared as written down here.
 
-What is done to each set was fixed before anything was measured on it: scales, numbers of items and which axis is
-held out. Items whose order in the file means nothing are shuffled, so that the order trees, from which Haar trees
-start, know nothing; places, wavelengths and times keep their order.
+What is done to each set was fixed before anything was measured on it: scales, numbers of items and which axis
+is held out. Items whose order in the file means nothing are shuffled, so that the order trees, from which Haar
+trees start, know nothing; places, wavelengths and times keep their order.
 """
 
 import csv
@@ -81,7 +81,7 @@ def blood_cells(folder):
 
 
 def serology(folder):
-    """438 samples of blood by antigens by receptors, as in the file; the label is the course of the illness."""
+    """438 samples of blood by antigens by receptors, as in the file; labels: the course of the illness."""
     X = np.load(folder / "COVID19_data.npy")
     labels = json.loads((folder / "COVID19_labels.json").read_text())
     return shuffled("COVID-19", X, ("sample", "antigen", "receptor"), "receptor", labels)
@@ -125,7 +125,9 @@ def image(folder):
     X = np.load(folder / "Indian_pines_corrected.npy").astype(float)
     flat = standardised(X.reshape(-1, X.shape[2]))
     axes = ("row", "column", "band")
-    return shuffled("Indian Pines cube", flat.reshape(X.shape).astype(np.float32), axes, "band", None, ordered=axes)
+    return shuffled(
+        "Indian Pines cube", flat.reshape(X.shape).astype(np.float32), axes, "band", None, ordered=axes
+    )
 
 
 SETS = {
