@@ -4,9 +4,9 @@ Written from the text of Lin, Coifman, Mishne and Talmon, "Joint hierarchical re
 samples and features via informed tree-Wasserstein distance" (NeurIPS 2025, arXiv 2501.03627), whose idea it
 is; their program was not looked at. The distance between two rows is the tree-Wasserstein distance of their
 histograms on the tree of the columns, and the other way round. A tree is built from distances by diffusion:
-the densities of a point at the times 1, 1/2, 1/4 ... are placed in hyperbolic half-spaces, and two points join
-the lower, the lower the geodesics between them reach. Algorithm 2 also rebuilds the data at each step from the
-Haar functions of the trees with the largest coefficients.
+the densities of a point at the times 1, 1/2, 1/4 ... are placed in hyperbolic half-spaces, and two points
+join the lower, the lower the geodesics between them reach. Algorithm 2 also rebuilds the data at each step
+from the Haar functions of the trees with the largest coefficients.
 
 Where the text leaves a choice, or searches for the best value on each set, this is fixed here: folders are
 compared by the mean score of their pairs (on made-up blocks with noise better than by the least); a folder is

@@ -1,8 +1,8 @@
 """Public data as matrices and tensors whose items have known labels, prepared as written down here.
 
 What is done to each set was fixed before anything was measured on it: scales, numbers of items and which axis
-is held out. Items whose order in the file means nothing are shuffled, so that the order trees, from which Haar
-trees start, know nothing; places, wavelengths and times keep their order.
+is held out. Items whose order in the file means nothing are shuffled, so that the order trees, from which
+Haar trees start, know nothing; places, wavelengths and times keep their order.
 """
 
 import csv
