@@ -9,7 +9,8 @@ cut into as many folders as there are labels; coherence on held-out data; the de
     python benchmarks/labelled_data.py --out docs/results/labelled_data.json --figure FIGURE.png
 
 With names of sets (`--sets bfi nci60`) or builders (`--builders haar ward`) only these are measured; results
-of others that `--out` holds stay. Without DATA the table and the figure are made from `--out`. Seconds are those that processors worked.
+of others that `--out` holds stay. Without DATA the table and the figure are made from `--out`. Seconds are
+those that processors worked.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from coupled_trees import coupled_trees
-from labelled_sets import SEED, SETS
+from labelled_sets import SETS
 from scipy.cluster.hierarchy import linkage
 from scipy.cluster.vq import kmeans2
 from scipy.spatial.distance import squareform
@@ -29,9 +30,9 @@ from scipy.spatial.distance import squareform
 import haarbor as hb
 from haarbor.trees import DEFAULT_RESTRAINT, adjusted_mutual_information, halved_tree
 
-# How often the held-out axis is divided into halves at random; each half serves the other. The coupled trees
-# take minutes, so they are measured on the first division only.
-N_SPLITS, N_SPLITS_COUPLED = 2, 1
+# Every set is drawn anew so often: other orders, other persons and pixels, other halves to hold out. The
+# coupled trees take minutes, so they get the first draw only.
+N_DRAWS, N_DRAWS_COUPLED = 5, 1
 ENGINE = hb.CpuEngine(threads=1)
 
 
@@ -191,91 +192,92 @@ def agreement(tree, rows, labels):
     }
 
 
-def coherences(data, build, needed, n_splits):
+def coherence(data, draw, build, needed):
     """Trees from half of the held-out axis, on the other half: l1 norm on order trees over that on them."""
     place = data.axes.index(data.held_out)
     n = data.X.shape[place]
+    order = np.random.default_rng([draw, 1]).permutation(n)
+    halves = [np.take(data.X, np.sort(part), axis=place) for part in (order[: n // 2], order[n // 2 :])]
     found = []
-    for split in range(n_splits):
-        order = np.random.default_rng([SEED, split]).permutation(n)
-        halves = [np.take(data.X, np.sort(part), axis=place) for part in (order[: n // 2], order[n // 2 :])]
-        for seen, other in (halves, halves[::-1]):
-            trees = build(np.ascontiguousarray(seen), data.axes, needed)
-            plain = {axis: halved_tree(size) for axis, size in zip(data.axes, other.shape, strict=True)}
-            found.append(
-                hb.haar_l1(other, plain, data.axes) / hb.haar_l1(other, {**plain, **trees}, data.axes)
-            )
-    return found
+    for seen, other in (halves, halves[::-1]):
+        trees = build(np.ascontiguousarray(seen), data.axes, needed)
+        plain = {axis: halved_tree(size) for axis, size in zip(data.axes, other.shape, strict=True)}
+        norm = hb.haar_l1(other, plain, data.axes)
+        found.append(norm / hb.haar_l1(other, {**plain, **trees}, data.axes))
+    return float(np.mean(found))
 
 
-def measured(data, asked):
-    """Results of the builders that are asked for on one set."""
+def measured(data, draw, name):
+    """Result of one builder on one draw of a set."""
     needed = (data.labelled,) if data.labelled else tuple(a for a in data.axes if a != data.held_out)
     rows = rows_of(data.X, data.axes, needed[0])
-    results = {}
-    for name, build in BUILDERS.items():
-        if name not in asked or (name.startswith("coupled") and len(needed) > 1):
-            continue
-        begin = time.process_time()
-        trees = build(data.X, data.axes, needed)
-        seconds = time.process_time() - begin
-        splits = N_SPLITS_COUPLED if name.startswith("coupled") else N_SPLITS
-        result = {
-            "seconds": seconds,
-            "depth": float(np.mean([tree.relative_depth for tree in trees.values()])),
-            "coherence": coherences(data, build, needed, splits),
-        }
-        if data.labels is not None:
-            result |= agreement(trees[data.labelled], rows, data.labels)
-        results[name] = result
-        report(name, result)
-    if data.labels is not None and CO_CLUSTERING in asked:
-        begin = time.process_time()
+    begin = time.process_time()
+    if name == CO_CLUSTERING:
         found = co_clusters(rows, len(set(data.labels.tolist())))
         seconds = time.process_time() - begin
-        results[CO_CLUSTERING] = {
-            "cut": adjusted_mutual_information(found, data.labels),
-            "seconds": seconds,
-        }
-        report(CO_CLUSTERING, results[CO_CLUSTERING])
+        return {"cut": adjusted_mutual_information(found, data.labels), "seconds": seconds}
+    build = BUILDERS[name]
+    trees = build(data.X, data.axes, needed)
+    result = {
+        "seconds": time.process_time() - begin,
+        "depth": float(np.mean([tree.relative_depth for tree in trees.values()])),
+        "coherence": coherence(data, draw, build, needed),
+    }
+    if data.labels is not None:
+        result |= agreement(trees[data.labelled], rows, data.labels)
+    return result
+
+
+def measure(draws, asked):
+    """Results of the builders that are asked for on one set, a list over the draws for each figure."""
+    data = draws[0]
+    results = {}
+    for name in asked:
+        if data.labels is None and (name == CO_CLUSTERING or name.startswith("coupled")):
+            continue
+        number = N_DRAWS_COUPLED if name.startswith("coupled") else N_DRAWS
+        each = [measured(drawn, draw, name) for draw, drawn in enumerate(draws[:number])]
+        results[name] = {key: [one[key] for one in each] for key in each[0]}
+        report(name, results[name])
     n_labels = None if data.labels is None else len(set(data.labels.tolist()))
     return {"name": data.name, "shape": list(data.X.shape), "labels": n_labels, "builders": results}
 
 
 def report(name, result):
-    told = [f"{key} {result[key]:.3f}" for key in ("best level", "nearest level", "cut") if key in result]
-    if "coherence" in result:
-        told += [f"coherence {np.mean(result['coherence']):.3f}", f"depth {result['depth']:.2f}"]
-    print(f"  {name:24s} {'  '.join(told)}  {result['seconds']:.1f} s", file=sys.stderr, flush=True)
+    told = "  ".join(f"{key} {np.mean(values):.3f} ± {spread(values):.3f}" for key, values in result.items())
+    print(f"  {name:24s} {told}", file=sys.stderr, flush=True)
+
+
+def spread(values):
+    """Standard deviation over draws; 0 for one draw."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+COLUMNS = ("best level", "nearest level", "cut", "coherence", "depth", "seconds")
 
 
 def table(results):
-    """All results as a table in Markdown; the best of each column of a set is bold."""
-    lines = ["| data | builder | best level | nearest level | cut | held-out coherence | depth | seconds |"]
-    lines.append("|---|---|---|---|---|---|---|---|")
+    """All results as tables in Markdown, means over draws ± standard deviations."""
+    lines = []
     for result in results.values():
-        builders = result["builders"]
         shape = " x ".join(map(str, result["shape"]))
         told = f"{result['name']}, {shape}" + (f", {result['labels']} labels" if result["labels"] else "")
-        columns = [
-            {name: found[key] for name, found in builders.items() if key in found}
-            for key in ("best level", "nearest level", "cut")
-        ]
-        columns.append(
-            {name: np.mean(found["coherence"]) for name, found in builders.items() if "coherence" in found}
-        )
-        for place, (name, found) in enumerate(builders.items()):
-            cells = [told if place == 0 else "", name]
-            for number, column in enumerate(columns):
-                if name not in column:
-                    cells.append("")
-                    continue
-                text = f"{column[name]:.2f}" if number < 3 else f"{column[name]:.3f}"
-                cells.append(f"**{text}**" if column[name] == max(column.values()) else text)
-            cells.append(f"{found['depth']:.1f}" if "depth" in found else "")
-            cells.append(f"{found['seconds']:.1f}")
-            lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        columns = [key for key in COLUMNS if any(key in found for found in result["builders"].values())]
+        lines += ["", f"| {told} | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+        for name, found in result["builders"].items():
+            lines.append(f"| {name} | " + " | ".join(cell(key, found) for key in columns) + " |")
+    return "\n".join(lines[1:])
+
+
+def cell(key, found):
+    values = found.get(key)
+    if values is None:
+        return ""
+    mean = float(np.mean(values))
+    if key in ("depth", "seconds"):
+        return f"{mean:.1f}" if mean >= 0.1 or key == "depth" else f"{mean:.2f}"
+    digits = 3 if key == "coherence" else 2
+    return f"{mean:.{digits}f}" + (f" ± {spread(values):.{digits}f}" if len(values) > 1 else "")
 
 
 def draw(results, path):
@@ -299,10 +301,13 @@ def draw(results, path):
         for column, result in enumerate(shown):
             names = [name for name in marks if key in result["builders"].get(name, {})]
             for name in names:
-                value = np.mean(result["builders"][name][key])
+                values = result["builders"][name][key]
                 shift = (list(marks).index(name) - (len(marks) - 1) / 2) * 0.065
                 mark, colour = marks[name]
-                panel.plot(column + shift, value, mark, color=colour, markersize=6, label=name)
+                panel.errorbar(
+                    column + shift, np.mean(values), spread(values), fmt=mark, color=colour, markersize=5,
+                    elinewidth=0.8, label=name,
+                )  # fmt: skip
         panel.set_xticks(range(len(shown)), [r["name"] for r in shown], fontsize=8)
         panel.set_ylabel(title, fontsize=8)
         panel.tick_params(axis="y", labelsize=8)
@@ -337,11 +342,11 @@ def main():
     if asked.data is not None:
         # Compiled code is loaded before anything is timed.
         for build in BUILDERS.values():
-            build(np.random.default_rng(SEED).random((6, 5)), ("row", "column"), ("row",))
+            build(np.random.default_rng(0).random((6, 5)), ("row", "column"), ("row",))
         for name in asked.sets:
-            data = SETS[name](asked.data)
-            print(f"{data.name}, {data.X.shape}", file=sys.stderr, flush=True)
-            found = measured(data, asked.builders)
+            draws = [SETS[name](asked.data, draw) for draw in range(N_DRAWS)]
+            print(f"{draws[0].name}, {draws[0].X.shape}", file=sys.stderr, flush=True)
+            found = measure(draws, asked.builders)
             known = {**results.get(name, {}).get("builders", {}), **found["builders"]}
             found["builders"] = {builder: known[builder] for builder in names if builder in known}
             results[name] = found
