@@ -99,17 +99,18 @@ def on_emd(method):
 _QUESTIONNAIRES = {}
 
 
+def flexible(X, axes, needed):
+    """Trees of a flexible questionnaire, all of which are kept for the builders that begin with them."""
+    trees = hb.organize(X, axes, engine=ENGINE).trees
+    _QUESTIONNAIRES[hashlib.sha256(X.tobytes()).hexdigest()] = trees
+    return {axis: trees[axis] for axis in needed}
+
+
 def questionnaire_trees(X, axes):
-    """Flexible trees, kept for the builders that begin with them; only "flexible" is timed with them."""
     key = hashlib.sha256(X.tobytes()).hexdigest()
     if key not in _QUESTIONNAIRES:
-        _QUESTIONNAIRES[key] = hb.organize(X, axes, engine=ENGINE).trees
+        flexible(X, axes, axes)
     return _QUESTIONNAIRES[key]
-
-
-def flexible(X, axes, needed):
-    trees = questionnaire_trees(X, axes)
-    return {axis: trees[axis] for axis in needed}
 
 
 def coupled(filtered):
