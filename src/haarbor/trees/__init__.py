@@ -1,5 +1,6 @@
 """Partition trees: the structure, its three builders, control trees, and distances between trees."""
 
+from haarbor.trees._adjusted_mutual_information import adjusted_mutual_information
 from haarbor.trees._axis_trees import require_tree, require_trees_fit, row_and_column_trees, trees_by_axis
 from haarbor.trees._binary import binary_tree
 from haarbor.trees._build import build_tree
@@ -27,6 +28,7 @@ __all__ = [
     "CollapsedTree",
     "PartitionTree",
     "PrunedTree",
+    "adjusted_mutual_information",
     "binary_tree",
     "build_tree",
     "collapsed_chains",
