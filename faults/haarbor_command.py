@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import haarbor
 from faults.outcome import Outcome, defect, refused
 
 __all__ = ["Command", "Ended", "ended_command", "one_line_judged", "warm_command"]
@@ -135,9 +136,12 @@ class Command:
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else int(error.code is not None)
         except BaseException as error:
-            places = [Path(frame.filename).parts for frame in traceback.extract_tb(error.__traceback__)]
-            # An interrupt before the command has begun is not the command's to answer.
-            early = isinstance(error, KeyboardInterrupt) and not any("haarbor" in parts for parts in places)
+            # An interrupt before the command has begun is not the command's to answer. The package is known
+            # by its own folder, since that of the sources may be called the same.
+            package = Path(haarbor.__file__).parent
+            frames = traceback.extract_tb(error.__traceback__)
+            begun = any(Path(frame.filename).is_relative_to(package) for frame in frames)
+            early = isinstance(error, KeyboardInterrupt) and not begun
             code = 130 if early else 1
             if not early:
                 traceback.print_exc()

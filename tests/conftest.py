@@ -35,6 +35,8 @@ TOGETHER = (
 )
 
 
+# First of all: xdist reads the groups in the same step.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Tests that share what is slow to make run in one process."""
     for item in items:
