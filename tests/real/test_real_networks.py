@@ -33,19 +33,15 @@ def haarbor(*words):
     return done.stdout
 
 
-def test_smollm2_is_captured_and_organised_from_the_command_line(network_folder, tmp_path):
-    folder = network_folder("smollm2")
-    out = tmp_path / "run.zarr"
-    gguf = "SmolLM2-135M-Instruct.Q4_1.gguf"
-    haarbor("capture", folder, "--gguf", gguf, "--data", TEXT, "--out", out, "--tokens", 48, "--batches", 2)
-    run = hb.open_run(out)
+def test_smollm2_is_captured_and_organised(smollm2, tmp_path):
+    samples = text_samples(TEXT, smollm2.tokenizer, n_tokens=48, takes=smollm2.takes, n_samples=1)
+    run = hb.capture(smollm2.model, samples, tmp_path / "run.zarr")
     assert (len(run.layers), run.heads_per_layer) == (30, 9)
     assert run.plan.stream().head_groups == (0, 0, 0, 1, 1, 1, 2, 2, 2)
-    tensor = np.asarray(run.tensor(1))
+    tensor = np.asarray(run.tensor(0))
     np.testing.assert_allclose(tensor.sum(axis=1), 1, atol=2e-3)
     assert not tensor[np.triu_indices(48, 1)].any()
-    found = json.loads(haarbor("organize", out, "--json"))
-    assert found["n_heads"] == 270
+    assert hb.organize_run(run).head_entropies[0].raw.size == 270
 
 
 @pytest.mark.parametrize(("mode", "attention"), [("transparent", "sdpa"), ("faithful", "eager")])
