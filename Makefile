@@ -19,12 +19,13 @@ FAULTS ?= short
 demo: $(DEMO_READY)
 	$(BIN)/haarbor demo
 
+# A file of tests runs in one process, where what it shares is made once.
 # The checks use one core, and so take their turn beside the tests.
 test: $(READY) $(NODE_READY)
 	$(MAKE) --no-print-directory -j2 check suite
 
 suite: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "$(MARKS)" tests
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "$(MARKS)" tests
 
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff format --check .

@@ -21,25 +21,10 @@ def rng():
     return np.random.default_rng(20250615)
 
 
-# Folders and files of tests that share what is slow to make: a browser, a large network, a whole demo.
-TOGETHER = (
-    "browser",
-    "real",
-    "test_demo_command",
-    "test_file_accesses",
-    "test_invariance_command",
-    "test_paper_figures",
-    "test_timm",
-    "test_timm_pruning",
-    "test_wheel",
-)
+# Files that take longest begin first, so that no process is left with one of them at the end.
+LONGEST = ("test_wheel", "test_real_pruning", "test_real_networks", "test_demo_command", "test_views")
 
 
-# First of all: xdist reads the groups in the same step.
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests that share what is slow to make run in one process."""
-    for item in items:
-        for name in (item.path.parent.name, item.path.stem):
-            if name in TOGETHER:
-                item.add_marker(pytest.mark.xdist_group(name))
+    # The order of everything else stays.
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))

@@ -3,6 +3,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.real.fetch_networks import fetch_networks
 
@@ -16,7 +17,10 @@ def network_folder():
 
     def folder(name):
         try:
-            return fetch_networks(cache, (name,))[name]
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            # Two processes may ask for the same network at once.
+            with FileLock(f"{cache}.lock"):
+                return fetch_networks(cache, (name,))[name]
         except subprocess.CalledProcessError as error:
             if os.environ.get("CI"):
                 raise
