@@ -47,6 +47,7 @@ wheel: $(READY)
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	$(BIN)/twine check --strict dist/*
+	HAARBOR_TEST_EXTRAS=1 $(BIN)/python -m pytest -q tests/test_wheel.py
 
 faults: $(READY)
 	$(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md)
