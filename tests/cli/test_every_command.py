@@ -9,6 +9,8 @@ from tests.cli.builders import RUN_COMMANDS, words_for
 @pytest.mark.parametrize("name", RUN_COMMANDS)
 def test_a_run_in_a_folder_that_may_not_be_entered(command, closed, tmp_path, monkeypatch, request, name):
     monkeypatch.chdir(tmp_path)
+    # Everything is imported while the folder of the sources may be read.
+    assert command(*words_for(name, tmp_path / "nothing")).code == 1
     request.getfixturevalue("without_rights")
     found = command(*words_for(name, closed / "run.zarr"))
     assert found.code == 1
