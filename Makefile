@@ -47,25 +47,27 @@ wheel: $(READY)
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	$(BIN)/twine check --strict dist/*
-	HAARBOR_TEST_EXTRAS=1 $(BIN)/python -m pytest -q tests/test_wheel.py
+	$(BIN)/python -m pytest -q tests/test_wheel.py
 
 faults: $(READY)
 	$(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md)
 
-# The demo needs what a user needs, and nothing that the tests bring.
-$(DEMO_READY): pyproject.toml constraints.txt
+$(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Haarbor needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Run make PYTHON=python3.11.")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV)
+
+# The demo needs what a user needs, and nothing that the tests bring.
+$(DEMO_READY): pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -c constraints.txt -e '.[models,report]'
 	touch $@
 
 # timm asks for a torchvision that is built for the same torch, which a build for the CPU may not find: both come
 # beside the environment, for the tests of timm that know how to import them.
-$(READY): $(DEMO_READY)
+$(READY): pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -c constraints.txt -e '.[dev]'
 	$(PIP) -c constraints.txt --no-deps --upgrade --target $(VENV)/timm timm torchvision
 	$(BIN)/python -m pip check
-	touch $@
+	touch $(DEMO_READY) $@
 
 node_modules/.ready: package.json package-lock.json
 	npm ci --loglevel error > /dev/null

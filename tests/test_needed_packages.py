@@ -32,7 +32,10 @@ CALLS = {
 @pytest.mark.parametrize(
     ("package", "call"),
     [("torch", name) for name in CALLS]
-    + [("safetensors", name) for name in ("load_pruned", "zoo", "command")],
+    + [
+        pytest.param("safetensors", name, marks=pytest.mark.slow)
+        for name in ("load_pruned", "zoo", "command")
+    ],
 )
 def test_a_missing_package_is_one_line_that_names_the_extra(package, call):
     program = PROGRAM.format(package=package, call=CALLS[call])

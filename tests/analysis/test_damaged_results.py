@@ -146,7 +146,13 @@ def measured(tmp_path_factory):
 
 
 @pytest.mark.parametrize("how", EVERY)
-@pytest.mark.parametrize("name", ["head-trees", "softmax-invariance", "holder-exponents"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "head-trees",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("softmax-invariance", "holder-exponents")),
+    ],
+)
 def test_damaged_results_of_single_heads_are_made_again(name, how, measured, tmp_path):
     run, invariance, regularity = measured
     copy = shutil.copytree(run.location, tmp_path / "run")

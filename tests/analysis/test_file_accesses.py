@@ -38,6 +38,7 @@ def counts(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", WORK)
 def test_accesses_grow_with_the_batches_and_no_faster(what, counts):
     few, some, many = (counts[what][n_batches] for n_batches in SIZES)

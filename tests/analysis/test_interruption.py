@@ -82,7 +82,9 @@ def tried(what, moments, runs, tmp_path):
     return codes
 
 
-@pytest.mark.parametrize("what", ["organize", "report", "invariance"])
+@pytest.mark.parametrize(
+    "what", ["organize", *(pytest.param(what, marks=pytest.mark.slow) for what in ("report", "invariance"))]
+)
 def test_an_interrupt_ends_the_work_and_spoils_nothing(what, runs, tmp_path):
     assert INTERRUPTED in tried(what, (0.05, 0.6), runs, tmp_path)
 

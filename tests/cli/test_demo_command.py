@@ -11,6 +11,8 @@ pytest.importorskip("transformers")
 import haarbor as hb
 from tests.cli.builders import answer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory):
@@ -50,7 +52,6 @@ def test_demo_runs_hold_both_trained_networks(demo_folder):
     np.testing.assert_allclose(sums, 1.0, atol=5e-3)
 
 
-@pytest.mark.slow
 def test_a_second_call_reuses_what_the_first_has_done_and_finds_the_same(command, demo_folder):
     folder, _ = demo_folder
     before = (folder / "figures" / "table2.csv").read_bytes()
@@ -63,7 +64,6 @@ def test_a_second_call_reuses_what_the_first_has_done_and_finds_the_same(command
     assert str(folder / "report.html") in found["files"]
 
 
-@pytest.mark.slow
 def test_another_demo_in_the_same_folder_is_refused_and_nothing_is_lost(command, demo_folder):
     folder, _ = demo_folder
     done = command("demo", "--out", folder, "--tokens", 32, "--batches", 2)

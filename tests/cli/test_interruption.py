@@ -64,6 +64,7 @@ def test_while_the_program_is_being_loaded(run, moment):
     assert_interrupted(process)
 
 
+@pytest.mark.slow
 def test_while_a_run_is_organised_and_what_was_complete_is_kept(run):
     process = started("organize", run)
     wait_for(run / "results" / "self" / "probabilities" / "batch-00001", process)

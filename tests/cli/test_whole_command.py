@@ -126,6 +126,7 @@ sys.stderr.write(f"{step} steps\\n")
 """
 
 
+@pytest.mark.slow
 def test_at_every_step_of_what_surrounds_a_command():
     done = finished(code=("-c", EVERY_STEP))
     assert done.code == 0, done.err

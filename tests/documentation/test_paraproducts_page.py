@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "paraproducts.md").read_text(encoding="utf-8")
 
@@ -18,6 +20,7 @@ def test_the_lines_of_the_page_run(capsys):
     assert "linear row x column" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_counterexample_prints_what_the_page_says():
     command = [sys.executable, str(ROOT / "examples" / "paraproduct_counterexample.py")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}

@@ -51,6 +51,7 @@ def test_a_small_disk_fills_up_and_grows(tmp_path):
     assert list(tmp_path.iterdir()) == []  # nobody else saw it
 
 
+@pytest.mark.slow
 def test_a_leak_would_be_seen(tmp_path):
     memory, files = _held()
     kept = mmap.mmap(-1, 1 << 24)  # new pages: an array could lie in memory that the process held already

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from haarbor.paper._heads_figure import paper_heads_figure
 from tests.paper.layout import assert_nothing_is_cut_off
@@ -38,6 +39,7 @@ def test_probabilities_have_logarithmic_colours_and_logits_linear_ones(results_o
     assert names == ["LogNorm", "Normalize"]
 
 
+@pytest.mark.slow
 def test_many_chosen_heads_take_more_rows(results_of):
     found = results_of("open")
     many = replace(found, shown_heads=tuple(range(6)), matrices=np.repeat(found.matrices[:1], 6, axis=0))

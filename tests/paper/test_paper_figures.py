@@ -38,6 +38,7 @@ def test_every_kind_of_run_is_drawn_and_nothing_cut_off(kind, draw, results_of):
     assert any(results_of(kind).name in text for text in texts_of(figure))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", FIGURES, ids=lambda draw: draw.__name__)
 def test_networks_of_different_size_share_a_picture(draw, results_of):
     figure = draw([results_of("open"), results_of("causal"), results_of("one head")])

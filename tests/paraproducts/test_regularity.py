@@ -9,7 +9,9 @@ from tests.samples import HALVES, tree_of_kind
 KINDS = ("dyadic", "flexible", "lopsided")
 
 
-@pytest.mark.parametrize("alpha", [0.2, 0.3, 0.45])
+@pytest.mark.parametrize(
+    "alpha", [0.3, *(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (0.2, 0.45))]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_corrected_residual_decays_at_least_twice_as_fast_as_the_function(kind, alpha, rng):
     trees = [tree_of_kind(kind, n, rng) for n in (256, 200)]
@@ -24,6 +26,7 @@ def test_the_corrected_residual_decays_at_least_twice_as_fast_as_the_function(ki
             assert slope >= 2 * alpha
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.2, 0.3, 0.45])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_papers_form_gains_nothing_at_the_edges_and_the_tool_shows_it(kind, alpha, rng):

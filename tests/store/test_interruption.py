@@ -35,6 +35,7 @@ def test_a_run_killed_at_every_fifth_file_operation_ends_as_one_that_was_not(tmp
     assert_survives_kills(tmp_path, step=5, least=12)
 
 
+@pytest.mark.slow
 def test_a_run_killed_from_outside_at_random_moments_ends_as_one_that_was_not(tmp_path):
     place = tmp_path / "killed.zarr"
     moments = np.random.default_rng().uniform(0, 0.35, size=4)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import find, given
 
 import haarbor as hb
@@ -12,6 +13,7 @@ def test_trees_are_within_their_bounds(tree):
     assert tree.n_levels <= 5
 
 
+@pytest.mark.slow
 def test_trees_of_every_awkward_kind_are_drawn():
     trees = partition_trees(max_items=6)
 

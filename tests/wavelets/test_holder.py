@@ -56,6 +56,7 @@ def test_constants_are_quantiles_of_what_the_power_leaves():
     assert found.alpha_error < 1e-9
 
 
+@pytest.mark.slow
 def test_one_newton_step_spreads_as_a_whole_refit_does(rng):
     trees = [tree_of_kind("unequal", n, rng) for n in (25, 30)]
     f = rng.standard_t(4, size=(25, 30))

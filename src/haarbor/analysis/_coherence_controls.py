@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -32,15 +32,7 @@ Control = Literal[
     "average_linkage",
     "ward_linkage",
 ]
-CONTROLS: tuple[Control, ...] = (
-    "shuffled_items",
-    "random_trees",
-    "shuffled_entries",
-    "original_order",
-    "same_shape_order",
-    "average_linkage",
-    "ward_linkage",
-)
+CONTROLS: tuple[Control, ...] = get_args(Control)
 """In the order in which tables list them."""
 
 
