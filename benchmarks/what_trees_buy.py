@@ -173,14 +173,13 @@ def found_lead(coherence, name, of):
     return list(coherence["haar"].lead_over(coherence[name], of))
 
 
-def measured_run(place):
+def measured_run(place, n_batches):
     run = hb.open_run(place)
-    result = {"heads": run.n_heads, "batches": len(run.batches), "groups": {}, "contents": {}}
+    chosen = run.batches[:n_batches]
+    result = {"heads": run.n_heads, "batches": len(chosen), "groups": {}, "contents": {}}
     for content in CONTENTS:
         part = run.part(content)
-        tensors = [
-            valid_tokens(part.tensor(batch), part.mask(batch)).filled(content) for batch in part.batches
-        ]
+        tensors = [valid_tokens(part.tensor(batch), part.mask(batch)).filled(content) for batch in chosen]
         if content == "probabilities":
             groups = heads_of_a_kind(tensors)
             if place.stem == "rxnmapper":
@@ -253,11 +252,12 @@ def group_cell(one):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="*", type=Path)
+    parser.add_argument("--batches", type=int, default=4, help="of each run, the first ones")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     results = json.loads(asked.out.read_text()) if asked.out.exists() else {}
     for place in asked.runs:
-        results[place.stem] = measured_run(place)
+        results[place.stem] = measured_run(place, asked.batches)
         asked.out.parent.mkdir(parents=True, exist_ok=True)
         asked.out.write_text(json.dumps(results, indent=1) + "\n")
     print(shown(results))
