@@ -23,7 +23,7 @@ import haarbor as hb
 from haarbor.pruning import calibration_pass, damage_curves
 
 BUILDERS = ("flexible", "binary", "haar")
-SHARES = (0.1, 0.2, 0.3)
+SHARES = (0.1, 0.3)
 SCORES = ("redundancy", "folders")
 
 
@@ -66,15 +66,13 @@ def main():
     organized = Organized()
     with patch("haarbor.pruning._attention_statistics.organize", organized):
         found = calibration_pass(case.model, case.calibration, parts=("attention",), metric=case.metric)
-    measure = partial(
-        damage_curves, case.model, evaluation=case.evaluation, shares=SHARES, metric=case.metric
-    )
+    settings = {"evaluation": case.evaluation, "shares": SHARES, "metric": case.metric, "n_seeds": 3}
     for builder in BUILDERS:
         distances = np.mean(organized.distances[builder], axis=0)
         parts = {**found.parts, "attention": replace(found.attention, distances=distances)}
         scores = (*SCORES, "random") if builder == BUILDERS[0] else SCORES
         with patch("haarbor.pruning._redundancy.build_tree", organized.head_tree(builder)):
-            curves = measure(calibration=replace(found, parts=parts), scores=scores)
+            curves = damage_curves(case.model, replace(found, parts=parts), scores=scores, **settings)
         if builder == BUILDERS[0]:
             base = curves.baseline.value
             print(f"{asked.name}: {case.metric.name} {base:.3f} with all heads; without {SHARES} of them")
