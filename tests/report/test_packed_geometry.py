@@ -39,14 +39,14 @@ def test_a_chain_is_one_folder_with_the_number_of_its_steps(text):
 
 def test_a_chain_below_the_root_is_named_by_its_level_and_number(text):
     geometry = head_geometry(text.load_result("consensus"))
-    # A chain of 24 heads, and beside it eight that come apart at once.
+    # Eight heads that come apart at once, and a chain of 24.
     levels = [
         [0] * 32,
-        *([*np.minimum(np.arange(24), step), *(24 + min(step, 1) * np.arange(8))] for step in range(24)),
+        *([*(24 + min(step, 1) * np.arange(8)), *np.minimum(np.arange(24), step)] for step in range(24)),
     ]
     data = geometry_data(replace(geometry, tree=PartitionTree(levels)))
     [[level, number, steps]] = data["chains"]
     assert (level, steps) == (1, 22)
     drawn = np.asarray(data["levels"])
-    assert np.flatnonzero(drawn[level] == number).tolist() == [*range(24)]
-    assert len(set(drawn[level + 1, :24].tolist())) == 23
+    assert np.flatnonzero(drawn[level] == number).tolist() == [*range(8, 32)]
+    assert len(set(drawn[level + 1, 8:].tolist())) == 23
