@@ -117,6 +117,30 @@ def test_heads_can_be_sorted(opened, text_page):
     assert page.locator("#head-map .head canvas").count() == 12
 
 
+def test_a_folder_that_stands_for_a_chain_says_its_steps(opened, text_page):
+    page = opened(text_page)
+    # Ten of twelve heads come off one after another, and two are left.
+    page.evaluate("""() => {
+        const run = Haarbor.runs[0];
+        const n = run.nHeads;
+        const heads = [...Array(n).keys()];
+        const rest = heads.map((head) => Math.min(head, n - 2));
+        Object.assign(run.data.geometry, {
+            levels: [heads.map(() => 0), rest, heads], order: heads, chains: [[0, 0, n - 2]],
+        });
+        document.querySelector("#head-tree").remove();
+        Haarbor.headTree(run, document.querySelector("#head-map").parentElement);
+    }""")
+    root = page.locator('#head-tree .folder[data-heads="12"]')
+    wait_until(page, lambda: root.count() == 1)
+    assert root.get_attribute("aria-label") == "folder of 12 heads, apart in 10 steps, level 0"
+    assert root.locator(".name").text_content() == "12 heads, apart in 10 steps"
+    pair = page.locator('#head-tree .folder[data-heads="2"]')
+    assert pair.get_attribute("aria-label") == "folder of 2 heads, level 1"
+    root.locator("rect").hover(position={"x": 300, "y": 10})
+    assert "12 heads, apart in 10 steps" in page.locator(".tooltip").text_content()
+
+
 def test_folders_fold_and_zoom(opened, text_page):
     page = opened(text_page)
     folders = page.locator("#head-tree .folder")

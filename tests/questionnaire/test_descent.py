@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import haarbor as hb
 from haarbor.testing import attention_samples
-from haarbor.trees import halved_tree
+from haarbor.trees import adjusted_mutual_information, halved_tree
 from tests.assertions import assert_same_trees
 from tests.reference import haar_tree as reference
 from tests.samples import causal_probabilities, random_tree
@@ -53,9 +53,8 @@ def test_one_pass_is_that_of_plain_python(rng, n_axes):
     X = rng.normal(size=shape)
     org = hb.organize(X, axes, tree="haar", restraint=0.0, n_iterations=1)
     trees = order_trees(shape, axes)
-    last = "head" if "head" in axes else axes[-1]
     norm = hb.haar_l1(X, trees, axes)
-    for axis in (last, *(name for name in axes if name != last)):
+    for axis in sorted(axes, key=lambda name: shape[axes.index(name)]):
         others = {name: tree for name, tree in trees.items() if name != axis}
         place = axes.index(axis)
         rows = np.moveaxis(hb.haar_transform(X, others, axes), place, 0).reshape(shape[place], -1).tolist()
@@ -138,6 +137,41 @@ def test_planted_groups_come_out(rng):
         frozenset(f.tolist()) for level in hb.organize(heads, tree="haar").trees["head"] for f in level
     }
     assert {frozenset(np.flatnonzero(groups == g).tolist()) for g in range(3)} <= folders
+
+
+def questionnaire(seed):
+    """Answers of 200 persons to 10 questions of two scales in a random order, with much noise."""
+    rng = np.random.default_rng(seed)
+    scales = rng.permutation(np.repeat([0, 1], 5))
+    return rng.normal(size=(2, 200))[scales] + rng.normal(size=(10, 200)), scales
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scales_of_few_questions_to_many_persons_come_out(seed):
+    """With the persons first their tree fits the order of the questions, which then never changes."""
+    X, scales = questionnaire(seed)
+    tree = hb.organize(X, ("question", "person"), tree="haar").trees["question"]
+    assert adjusted_mutual_information(tree.levels[1], scales) == pytest.approx(1)
+
+
+@given(st.permutations(range(4)))
+@settings(max_examples=10)
+def test_the_order_of_axes_of_different_sizes_does_not_matter(places):
+    X = np.random.default_rng(0).normal(size=(3, 5, 4, 6))
+    axes = ("a", "b", "c", "d")
+    found = hb.organize(X, axes, tree="haar")
+    turned = hb.organize(X.transpose(places), [axes[place] for place in places], tree="haar")
+    assert_same_trees(turned.trees, found.trees)
+
+
+def test_of_axes_of_one_size_the_heads_come_first(rng):
+    X = rng.normal(size=(5, 5, 5))
+    one = hb.organize(X, tree="haar", n_iterations=1, restraint=0.0)
+    alone = hb.haar_tree(
+        np.moveaxis(hb.haar_transform(X, {a: halved_tree(5) for a in AXES[:2]}), 2, 0).reshape(5, -1),
+        restraint=0.0,
+    )
+    assert one.trees["head"] == alone
 
 
 @pytest.mark.parametrize("tree", ["flexible", "binary"])

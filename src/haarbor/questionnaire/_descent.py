@@ -71,8 +71,7 @@ class Descent:
     def answer(self) -> Organization:
         """Trees after as many passes over all axes as lower the objective by enough."""
         settings = self.settings
-        last = "head" if "head" in settings.axes else settings.axes[-1]
-        order = (last, *(axis for axis in settings.axes if axis != last))
+        order = self._order()
         done, settled = 0, False
         while done < settings.n_iterations and not settled:
             done += 1
@@ -93,6 +92,17 @@ class Descent:
             n_iterations=done,
             settings=settings,
         )
+
+    def _order(self) -> tuple[str, ...]:
+        """Axes as they are improved: those with the fewest items first, of equals the heads or the last axis.
+
+        An item of a small axis has the most features, so its tree is the least likely to fit noise. A large
+        axis fits the order trees of the others so well, noise included, that they may never be left.
+        """
+        axes = self.settings.axes
+        last = "head" if "head" in axes else axes[-1]
+        usual = (last, *(axis for axis in axes if axis != last))
+        return tuple(sorted(usual, key=lambda axis: self.tensor.shape[axes.index(axis)]))
 
     def _objective(self, norm: float, trees: Mapping[str, PartitionTree]) -> float:
         depth = sum(tree.relative_depth for tree in trees.values())

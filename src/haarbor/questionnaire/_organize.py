@@ -131,10 +131,10 @@ def organize(
 
     where :math:`\|X\|_T` is the l1 norm of the Haar expansion of the tensor on all trees
     (:func:`haarbor.haar_l1`), :math:`\|X\|_0` that on the first trees, :math:`r` the restraint and
-    :math:`\delta` the depth of a tree (``tree.relative_depth``). In each iteration every axis gets a new
-    tree from the expansion along the trees of the others, and keeps it if the objective falls. So it falls
-    at every step and the loop cannot cycle. ``org.convergence(X)`` shows the fall. The affinities are those
-    of the L1 distances between the expanded slices.
+    :math:`\delta` the depth of a tree (``tree.relative_depth``). In each iteration every axis, the one with
+    the fewest items first, gets a new tree from the expansion along the trees of the others, and keeps it
+    if the objective falls. So it falls at every step and the loop cannot cycle. ``org.convergence(X)``
+    shows the fall. The affinities are those of the L1 distances between the expanded slices.
 
     Masked probabilities are 0 and stay so. Masked logits have no meaningful value: they are set to the
     mean of the valid entries of their row, and the settings of the result say so.

@@ -9,9 +9,11 @@
    * Folders of the head tree, from the root down, children in leaf order.
    *
    * A folder that is the same on several levels stands here once, with the `first` and the `last` of them.
+   * One that stands for a chain, from which parts come off one after another, has more than one of `steps`.
    */
   Haarbor.headFolders = (run) => {
-    const { levels, order } = run.data.geometry;
+    const { levels, order, chains } = run.data.geometry;
+    const chainSteps = new Map(chains.map(([level, number, steps]) => [`${level} ${number}`, steps]));
     const folderAt = (level, place) => levels[level][order[place]];
 
     /** Whether the heads at the places from `begin` to before `end` are in different folders of a level. */
@@ -30,7 +32,8 @@
         last++;
       }
       const heads = order.slice(begin, end);
-      const found = { first, last, heads, parent, children: [], collapsed: false };
+      const steps = chainSteps.get(`${last} ${folderAt(last, begin)}`) || 1;
+      const found = { first, last, heads, parent, steps, children: [], collapsed: false };
       if (last + 1 < levels.length) {
         found.children = parts(last + 1, begin, end, found);
       }

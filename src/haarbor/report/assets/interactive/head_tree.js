@@ -33,6 +33,11 @@
     return found;
   }
 
+  /** Of a folder that stands for a chain: in how many steps its parts come off. */
+  function stepsText(folder) {
+    return folder.steps > 1 ? `, apart in ${folder.steps} steps` : "";
+  }
+
   function levelName(level, depth, isSmall) {
     if (isSmall) {
       return String(level);
@@ -74,7 +79,7 @@
         return `head ${run.names[folder.heads[0]]}`;
       }
       const closed = folder.collapsed ? ", closed" : "";
-      return `folder of ${folder.heads.length} heads, level ${folder.first}${closed}`;
+      return `folder of ${folder.heads.length} heads${stepsText(folder)}, level ${folder.first}${closed}`;
     }
 
     function blockText(folder, wide) {
@@ -82,6 +87,10 @@
         return run.names[folder.heads[0]];
       }
       const isLong = wide > 90 && !folder.collapsed;
+      if (folder.steps > 1) {
+        const isRoomy = wide > 190 && !folder.collapsed;
+        return isRoomy ? `${folder.heads.length} heads${stepsText(folder)}` : `${folder.steps} steps`;
+      }
       return isLong ? `${folder.heads.length} heads` : String(folder.heads.length);
     }
 
@@ -189,7 +198,7 @@
       const levels = last > first ? `${first} to ${last}` : first;
       Haarbor.tooltip.text(
         event,
-        `${heads.length} heads, level ${levels}`,
+        `${heads.length} heads${stepsText(folder)}, level ${levels}`,
         names.join(", ") + more,
         `${score.label}: ${Haarbor.number(Haarbor.mean(values))} on average`,
         "click: compare; double click: zoom in",
