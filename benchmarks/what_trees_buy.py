@@ -222,7 +222,7 @@ TABLES = {
 WITHOUT_ORDER = ("heads", "batches", "agreement", "copies", "order")
 NAMES = {
     "transformer-xl": "Transformer-XL", "vit": "ViT", "smollm2": "SmolLM2", "gemma3": "Gemma 3",
-    "minilm": "MiniLM", "rxnmapper": "RXNMapper",
+    "minilm": "MiniLM", "rxnmapper": "RXNMapper", "transformer-xl-16x8": "XL 16 x 8", "vit-b16": "ViT-B",
 }  # fmt: skip
 
 
