@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -49,6 +51,28 @@ class CudaDevice:
     def on_host(self, array: Any) -> Any:
         """The array as one of numpy."""
         return self.xp.asnumpy(array)
+
+    @contextmanager
+    def one_line_errors(self) -> Iterator[None]:
+        """Context in which what fails on the device is raised as an EngineError."""
+        cuda = self.xp.cuda
+        try:
+            yield
+        except cuda.memory.OutOfMemoryError as error:
+            raise EngineError(
+                f"the GPU must have memory for this work; {self.name} ran out of it ({_first_line(error)}). Use "
+                "engine='cpu', or free memory there."
+            ) from None
+        except cuda.compiler.CompileException as error:
+            raise EngineError(
+                f"the kernels must compile for this GPU; those for {self.name} do not ({_first_line(error)}). "
+                "Use engine='cpu', and please report this."
+            ) from None
+        except (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
+            raise EngineError(
+                f"the GPU must finish its work; {self.name} failed ({_first_line(error)}). Look at nvidia-smi, "
+                "or use engine='cpu'."
+            ) from None
 
     def tiles(self, n_items: int, dtype: np.dtype[Any]) -> PairTiles:
         """How the pairs of some items are shared out."""

@@ -11,17 +11,18 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import excess_exponent, scaled
-from haarbor.engines import CpuEngine, L1Engine, engine_named
+from haarbor.engines import CpuEngine, GpuEngine, L1Engine, engine_named, is_on_device
 from haarbor.errors import SettingError, ShapeError
 from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.options import found_text
 from haarbor.questionnaire._descent import Descent
+from haarbor.questionnaire._device_entries import checked_device_tensor
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.spectral import affinity_of_distances, cosine_affinity, gaussian_affinity, require_symmetric
-from haarbor.transport import FolderMeans, exponent_by_axis, require_sums_fit
+from haarbor.transport import FolderMeans, device_bytes, exponent_by_axis, require_sums_fit
 from haarbor.trees import (
     DEFAULT_RESTRAINT,
     PartitionTree,
@@ -31,7 +32,7 @@ from haarbor.trees import (
     trees_by_axis,
 )
 
-__all__ = ["organize"]
+__all__ = ["Questionnaire", "organize"]
 
 _MASKED: Mapping[str, Any] = {
     "unmasked": "unmasked",
@@ -65,7 +66,9 @@ def organize(
     ----------
     X : array_like of float, two or more axes
         float64 is computed in float64, float16 and float32 in float32. It is never changed. Numbers may
-        be of any size. A numpy masked array is refused: pass its mask as `mask`.
+        be of any size. A numpy masked array is refused: pass its mask as `mask`. An array on a CUDA device,
+        such as a torch tensor there, is organised on that device without a copy if its heads come first in
+        memory.
     axes : sequence of str, optional
         Axis names, default ("query", "key", "head") or ("query", "key"). The axis named "head", or
         else the last one, has no initial tree: its first tree comes from the others.
@@ -99,7 +102,9 @@ def organize(
         Flexible and binary trees of the last axis are built at once from those of the others, so its own
         start is not used.
     engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
-        What sums the absolute differences.
+        What sums the absolute differences. "auto" takes a GPU that CuPy sees if the work is worth it (or
+        the data is there already), and the cores of this machine otherwise; the settings of the result say
+        which.
     mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
         True where (query, key) is valid. Only booleans are accepted, because ones could mean valid
         entries or, in masks that are added to scores, masked ones.
@@ -157,7 +162,8 @@ def organize(
         raise ShapeError(
             f"a questionnaire needs at least two axes; found {names}. Pass a matrix or a tensor."
         )
-    summing = engine_named(engine)
+    on_device = is_on_device(X)
+    summing = engine_named(engine, on_device=on_device, **_needs(X, n_iterations))
     alphas, betas = exponent_by_axis("alpha", alpha, names), exponent_by_axis("beta", beta, names)
     settings = QuestionnaireSettings(
         axes=names,
@@ -176,20 +182,44 @@ def organize(
         precision="float64",
         masked_entries="unmasked",
     )
-    array = real_array(X)
+    stays = on_device and isinstance(summing, GpuEngine)
+    if stays and (mask is not None or tree == "haar"):
+        # Masked entries are made neutral, and Haar trees built, on the host.
+        X, stays = summing.device.on_host(summing.device_array(X)), False
+    array: Any = summing.device_array(X) if stays else real_array(X)
     require_sums_fit(names, array.shape)
     given = _start_trees(start, names, array.shape) if settings.start == "given" else {}
-    tensor, kind = neutral_tensor(array, names, mask, content)
+    tensor: Any
+    if stays:
+        tensor, kind = checked_device_tensor(array, names, summing.device), "unmasked"
+    else:
+        tensor, kind = neutral_tensor(array, names, mask, content)
     settings = replace(
         settings,
-        precision="float32" if tensor.dtype == np.float32 else "float64",
+        precision="float64" if tensor.dtype == np.float64 else "float32",
         masked_entries=_MASKED[kind],
     )
     if tree == "haar":
         return Descent(tensor, settings, summing, given).answer()
     if settings.start == "order":
         given = {axis: halved_tree(n) for axis, n in zip(names, tensor.shape, strict=True)}
-    return _Questionnaire(tensor, settings, summing, given).answer()
+    if isinstance(summing, GpuEngine):
+        from haarbor.questionnaire._device_questionnaire import DeviceQuestionnaire
+
+        return DeviceQuestionnaire(tensor, settings, summing, given).answer()
+    return Questionnaire(tensor, settings, summing, given).answer()
+
+
+def _needs(X: object, n_iterations: object) -> dict[str, int]:
+    """About how much work a questionnaire of `X` is, and how much memory of a GPU it takes."""
+    shape = getattr(X, "shape", ())
+    if not isinstance(shape, tuple) or len(shape) < 2 or not all(isinstance(n, int) for n in shape):
+        return {}
+    # A tree has about half as many folders again as items, and each pair is summed once.
+    n_folders = int(np.prod([1.5 * n for n in shape]))
+    each = sum(n * n_folders for n in shape) // 3
+    n_times = n_iterations if isinstance(n_iterations, int) else 3
+    return {"n_differences": n_times * each, "n_bytes": device_bytes(shape, 4, copied=not is_on_device(X))}
 
 
 def _start_trees(start: object, names: Sequence[str], shape: Sequence[int]) -> Mapping[str, PartitionTree]:
@@ -204,7 +234,7 @@ def _start_trees(start: object, names: Sequence[str], shape: Sequence[int]) -> M
     return trees
 
 
-class _Questionnaire:
+class Questionnaire:
     """The loop of a questionnaire, and what it keeps from step to step."""
 
     def __init__(
@@ -222,20 +252,29 @@ class _Questionnaire:
         self.shape = tensor.shape
         role_order = [names.index(axis) for axis in (*self.first, self.last)]
         self.start = {axis: start[axis] for axis in self.first if axis in start}
+        self.engine = engine
+        self.exponent = self._excess_exponent(tensor)
+        self.emd = self._emd(tensor.transpose(role_order))
         self.initial = {
             axis: frozen(self._initial_affinity(tensor, axis))
             for axis in self.first
             if axis not in self.start
         }
-        self.exponent = excess_exponent(tensor)
-        self.emd = ReusedEmd(
-            FolderMeans(scaled(tensor, self.exponent).transpose(role_order), (*self.first, self.last)),
-            {axis: (settings.alpha[axis], settings.beta[axis]) for axis in names},
-            engine,
-        )
         self.history: dict[str, list[PartitionTree]] = {axis: [] for axis in names}
         self.affinities: dict[str, FloatArray] = {}
         self.seen_from: dict[str, dict[str, PartitionTree]] = {}
+
+    def _excess_exponent(self, tensor: FloatArray) -> int:
+        return excess_exponent(tensor)
+
+    def _emd(self, tensor: FloatArray) -> ReusedEmd:
+        """Distances between slices of a tensor whose last axis is the one without an initial tree."""
+        settings = self.settings
+        return ReusedEmd(
+            FolderMeans(scaled(tensor, self.exponent), (*self.first, self.last)),
+            {axis: (settings.alpha[axis], settings.beta[axis]) for axis in settings.axes},
+            self.engine,
+        )
 
     def _initial_affinity(self, tensor: FloatArray, axis: str) -> FloatArray:
         affinity = cosine_affinity if self.settings.initial == "cosine" else gaussian_affinity
@@ -252,14 +291,18 @@ class _Questionnaire:
         if self.seen_from.get(axis) == trees:
             self.history[axis].append(self.history[axis][-1])
             return
-        distances = self.emd.distances(axis, trees)
-        require_symmetric(distances, "distances", float(distances.max()))
-        affinity = affinity_of_distances(distances, self.exponent)
+        affinity = self._affinity(axis, trees)
         self.affinities[axis] = frozen(affinity)
         self.seen_from[axis] = trees
         self.history[axis].append(self._tree(affinity))
 
+    def _affinity(self, axis: str, trees: Mapping[str, PartitionTree]) -> FloatArray:
+        distances = self.emd.distances(axis, trees)
+        require_symmetric(distances, "distances", float(distances.max()))
+        return affinity_of_distances(distances, self.exponent)
+
     def answer(self) -> Organization:
+        """Trees after all iterations."""
         for axis in self.first:
             if axis in self.start:
                 self.history[axis].append(self.start[axis])

@@ -1,10 +1,13 @@
 """Affinities between slices, their Markov spectrum, and the diffusion map."""
 
 from haarbor.spectral._affinity import (
+    SMALL_SQUARES,
     affinity_of_distances,
+    affinity_of_products,
     cosine_affinity,
     distance_affinity,
     gaussian_affinity,
+    kernel_of_distances,
 )
 from haarbor.spectral._diffusion import DiffusionMap, diffusion_map
 from haarbor.spectral._markov import (
@@ -16,14 +19,17 @@ from haarbor.spectral._markov import (
 )
 
 __all__ = [
+    "SMALL_SQUARES",
     "DiffusionMap",
     "MarkovSpectrum",
     "affinity_of_distances",
+    "affinity_of_products",
     "checked_affinity",
     "cosine_affinity",
     "diffusion_map",
     "distance_affinity",
     "gaussian_affinity",
+    "kernel_of_distances",
     "markov_spectrum",
     "require_own_affinity",
     "require_symmetric",

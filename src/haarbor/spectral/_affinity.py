@@ -18,11 +18,19 @@ from haarbor.options import found_text, is_whole_number
 from haarbor.spectral._markov import require_square, require_symmetric
 from haarbor.spectral._slices import slice_blocks
 
-__all__ = ["affinity_of_distances", "cosine_affinity", "distance_affinity", "gaussian_affinity"]
+__all__ = [
+    "SMALL_SQUARES",
+    "affinity_of_distances",
+    "affinity_of_products",
+    "cosine_affinity",
+    "distance_affinity",
+    "gaussian_affinity",
+    "kernel_of_distances",
+]
 
 _NEIGHBOURS = 5
 # A sum of squares below this has terms that are too small to be squared exactly.
-_SMALL_SQUARES = 2.0**-400
+SMALL_SQUARES = 2.0**-400
 
 
 def cosine_affinity(
@@ -71,14 +79,26 @@ def cosine_affinity(
     """
     tensor, position, has_nan = _slices_of(X, axis, axes, nan_is_missing=True)
     workers = thread_count(threads)
-    n_slices = tensor.shape[position]
     if excess_exponent(tensor):
         tensor = _with_ordinary_slices(tensor, position)
     inner, overlap = _products(tensor, position, has_nan, workers)
-    if (np.diagonal(overlap) < _SMALL_SQUARES).any():
+    if (np.diagonal(overlap) < SMALL_SQUARES).any():
         ordinary = _with_ordinary_slices(tensor, position)
         if ordinary is not tensor:
             inner, overlap = _products(ordinary, position, has_nan, workers)
+    return affinity_of_products(inner, overlap)
+
+
+def affinity_of_products(inner: FloatArray, overlap: FloatArray) -> FloatArray:
+    """Mutual cosines from inner products.
+
+    Parameters
+    ----------
+    inner : ndarray of float64, shape (n, n)
+        Inner products of slices i <= j; the others are not read.
+    overlap : ndarray of float64, shape (n, n)
+        Sums of squares of slice i over the entries present in j.
+    """
     inner = np.triu(inner) + np.triu(inner, 1).T
     norms = np.sqrt(overlap * overlap.T)
     affinity = np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0)
@@ -86,10 +106,10 @@ def cosine_affinity(
     empty = np.diagonal(overlap) == 0
     if empty.any():
         warnings.warn(
-            f"{int(empty.sum())} of {n_slices} slices hold only zeros (first: {int(np.argmax(empty))}); "
+            f"{int(empty.sum())} of {empty.size} slices hold only zeros (first: {int(np.argmax(empty))}); "
             "they are taken as alike among themselves and unlike all others. Drop them if they are padding.",
             AffinityWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         affinity[np.ix_(empty, empty)] = 1.0
     return affinity
@@ -185,6 +205,11 @@ def gaussian_affinity(
     for part in ordered_results(squares, slice_blocks(tensor, position), workers):
         pairs += part
     distances: FloatArray = squareform(np.sqrt(pairs)) if n_slices > 1 else np.zeros((1, 1))
+    return kernel_of_distances(distances, exponent)
+
+
+def kernel_of_distances(distances: FloatArray, exponent: int = 0) -> FloatArray:
+    """Gaussian kernel of the Euclidean distances ``distances * 2**exponent``."""
     nearest = np.sort(distances, axis=0)[:_NEIGHBOURS]
     bandwidth = np.median(nearest, axis=0)
     zero = bandwidth == 0

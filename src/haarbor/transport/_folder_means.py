@@ -25,7 +25,16 @@ from haarbor.transport._folder_features import (
 )
 from haarbor.trees import LARGEST_LOG_WEIGHT, PartitionTree
 
-__all__ = ["FolderMeans", "MeansBlock", "require_distances_fit", "require_sums_fit"]
+__all__ = [
+    "Exponents",
+    "FolderMeans",
+    "MeansBlock",
+    "ground_product",
+    "require_distances_fit",
+    "require_few_products",
+    "require_moderate_weights",
+    "require_sums_fit",
+]
 
 # Sums over raised outer folders are kept for the next axis if they take no more than this.
 _KEPT_BYTES = 64 << 20
@@ -159,14 +168,14 @@ class FolderMeans:
         layout = self._layout(axis)
         feature_axis = layout.feature_axis
         n_items = self.n_items(axis)
-        _require_few_products(layout.outer_axes, trees)
-        _require_moderate_weights(trees, exponents)
+        require_few_products(layout.outer_axes, trees)
+        require_moderate_weights(trees, exponents)
         raised = raised_folders(trees[feature_axis], *exponents[feature_axis], self._presence(axis, layout))
         outer_exponents = [exponents[a] for a in layout.outer_axes]
         outer_trees = [trees[a] for a in layout.outer_axes]
         parts: tuple[tuple[OuterPart, int, float], ...] = (
             ("raised", 1, 1.0),
-            ("ground", 0, _ground_weight(layout.outer_axes, trees, exponents)),
+            ("ground", 0, ground_product(layout.outer_axes, trees, exponents)),
         )
         blocks: list[MeansBlock] = []
         for part, target, scale in parts:
@@ -213,8 +222,8 @@ class FolderMeans:
     ) -> FloatArray:
         """Tree EMD from the three parts of :meth:`l1_sums`."""
         layout = self._layout(axis)
-        outer = _ground_weight(layout.outer_axes, trees, exponents)
-        feature = _ground_weight((layout.feature_axis,), trees, exponents)
+        outer = ground_product(layout.outer_axes, trees, exponents)
+        feature = ground_product((layout.feature_axis,), trees, exponents)
         total: FloatArray = outer * feature * sums[0] + feature * sums[1] + sums[2]
         return total
 
@@ -251,7 +260,7 @@ class FolderMeans:
         return self._present[axis]
 
 
-def _ground_weight(axes: Sequence[str], trees: Mapping[str, PartitionTree], exponents: Exponents) -> float:
+def ground_product(axes: Sequence[str], trees: Mapping[str, PartitionTree], exponents: Exponents) -> float:
     """Weight of a product of singletons, one per axis, at the last levels of their trees."""
     return float(np.prod([ground_weight(trees[axis], *exponents[axis]) for axis in axes]))
 
@@ -275,7 +284,7 @@ def require_distances_fit(axis: str, n_items: int) -> None:
     )
 
 
-def _require_few_products(axes: Sequence[str], trees: Mapping[str, PartitionTree]) -> None:
+def require_few_products(axes: Sequence[str], trees: Mapping[str, PartitionTree]) -> None:
     """Raise if the list of the products of the folders of `axes` does not fit into memory."""
     products = math.prod(trees[axis].pruned.n_folders for axis in axes)
     offsets = math.prod(int(trees[axis].pruned.sizes.sum()) for axis in axes)
@@ -290,7 +299,7 @@ def _require_fewer_products(products: int, offsets: int, axes: Sequence[str]) ->
     )
 
 
-def _require_moderate_weights(trees: Mapping[str, PartitionTree], exponents: Exponents) -> None:
+def require_moderate_weights(trees: Mapping[str, PartitionTree], exponents: Exponents) -> None:
     """Raise if the product of the largest weights of all trees is too large for sums in float32."""
     largest = sum(math.log2(trees[axis].pruned.weights(*exponents[axis]).max()) for axis in trees)
     if largest > LARGEST_LOG_WEIGHT:

@@ -1,0 +1,70 @@
+"""A device whose arrays are numpy's: what runs on a GPU can be followed here step by step, in plain loops."""
+
+from contextlib import nullcontext
+
+import numpy as np
+
+from haarbor.engines import GpuEngine
+from haarbor.engines._pair_tiles import pair_tiles
+
+
+class NumpyDevice:
+    name = "numpy"
+    xp = np
+
+    def __init__(self, free=1 << 40):
+        self.free = free
+
+    def free_bytes(self):
+        return self.free
+
+    def on_host(self, array):
+        return np.asarray(array)
+
+    def one_line_errors(self):
+        return nullcontext()
+
+    def tiles(self, n_items, dtype):
+        return pair_tiles(n_items, dtype, 4)
+
+    def add_pair_sums(self, features, n_items, total, *, square=False):
+        tiles = self.tiles(n_items, features.dtype)
+        assert features.shape[1] == tiles.pitch
+        assert (features[:, n_items:] == 0).all()
+        for first, last, n_splits, per_split in tiles.launches(features.shape[0]):
+            for split in range(n_splits):
+                rows = features[first:last][split * per_split : (split + 1) * per_split, :n_items]
+                # One feature after another in the type of the features, as a thread does.
+                sums = np.zeros((n_items, n_items), features.dtype)
+                for row in rows:
+                    differences = row[:, None] - row[None, :]
+                    sums += differences**2 if square else np.abs(differences)
+                total += sums
+
+    def outer_sums(
+        self, flat, offsets, begins, scale, folders, row_stride, n_features, n_items, pitch, items_are_columns
+    ):
+        first, last = folders
+        out = np.zeros((last - first, n_features, pitch), scale.dtype)
+        shape = (n_features, n_items) if items_are_columns else (n_items, n_features)
+        for folder in range(first, last):
+            matrix = np.zeros(shape, scale.dtype)
+            for offset in offsets[begins[folder] : begins[folder + 1]]:
+                for row in range(shape[0]):
+                    begin = offset + row * row_stride
+                    matrix[row] += flat[begin : begin + shape[1]].astype(scale.dtype)
+            matrix *= scale[folder]
+            out[folder - first, :, :n_items] = matrix if items_are_columns else matrix.T
+        return out
+
+    def raised_sums(self, features, children, child_begins, scale):
+        n_outer, n_features, pitch = features.shape
+        out = np.zeros((n_outer, scale.size, pitch), features.dtype)
+        for folder in range(scale.size):
+            for child in children[child_begins[folder] : child_begins[folder + 1]]:
+                out[:, folder] += features[:, child] if child < n_features else out[:, child - n_features]
+        return out * scale[:, None]
+
+
+def numpy_gpu(free=1 << 40):
+    return GpuEngine(NumpyDevice(free))
