@@ -1,4 +1,4 @@
-"""A device whose arrays are numpy's: what runs on a GPU can be followed here step by step, in plain loops."""
+"""A device whose arrays are numpy's, so that all but the kernels of a GPU engine runs anywhere."""
 
 from contextlib import nullcontext
 
@@ -21,6 +21,9 @@ class NumpyDevice:
     def on_host(self, array):
         return np.asarray(array)
 
+    def eigenpairs(self, symmetric):
+        return np.linalg.eigh(symmetric)
+
     def one_line_errors(self):
         return nullcontext()
 
@@ -34,11 +37,12 @@ class NumpyDevice:
         for first, last, n_splits, per_split in tiles.launches(features.shape[0]):
             for split in range(n_splits):
                 rows = features[first:last][split * per_split : (split + 1) * per_split, :n_items]
-                # One feature after another in the type of the features, as a thread does.
+                # In the type of the features, as a thread does.
                 sums = np.zeros((n_items, n_items), features.dtype)
-                for row in rows:
-                    differences = row[:, None] - row[None, :]
-                    sums += differences**2 if square else np.abs(differences)
+                for begin in range(0, rows.shape[0], 32):
+                    some = rows[begin : begin + 32]
+                    differences = some[:, :, None] - some[:, None, :]
+                    sums += (differences**2 if square else np.abs(differences)).sum(axis=0)
                 total += sums
 
     def outer_sums(

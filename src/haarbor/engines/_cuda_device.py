@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.engines._pair_tiles import PairTiles, pair_tiles
+from haarbor.array_types import FloatArray
+from haarbor.engines._pair_tiles import SIDE, PairTiles, pair_tiles
 from haarbor.errors import EngineError
 
 __all__ = ["CudaDevice"]
 
 _STORED = {np.dtype(np.float16): 0, np.dtype(np.float32): 1, np.dtype(np.float64): 2}
-# Features staged in shared memory at a time, by the type of the sums.
-_DEPTH = {np.dtype(np.float32): 16, np.dtype(np.float64): 8}
 
 
 class CudaDevice:
@@ -34,8 +33,8 @@ class CudaDevice:
 
     def __init__(self) -> None:
         self.xp = _cupy()
-        runtime = self.xp.cuda.runtime
-        properties = runtime.getDeviceProperties(self.xp.cuda.Device().id)
+        self.number = int(self.xp.cuda.Device().id)
+        properties = self.xp.cuda.runtime.getDeviceProperties(self.number)
         self.name = properties["name"].decode()
         self.n_processors = int(properties["multiProcessorCount"])
         self.capability = 10 * int(properties["major"]) + int(properties["minor"])
@@ -74,6 +73,11 @@ class CudaDevice:
                 "or use engine='cpu'."
             ) from None
 
+    def eigenpairs(self, symmetric: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """All eigenvalues of a symmetric matrix, ascending, and their vectors; on the host."""
+        values, vectors = self.xp.linalg.eigh(self.xp.asarray(symmetric))
+        return self.on_host(values), self.on_host(vectors)
+
     def tiles(self, n_items: int, dtype: np.dtype[Any]) -> PairTiles:
         """How the pairs of some items are shared out."""
         return pair_tiles(n_items, dtype, self.n_processors)
@@ -91,20 +95,20 @@ class CudaDevice:
         square : bool, default False
         """
         tiles = self.tiles(n_items, features.dtype)
-        pair_sums, add_partial = self._pair_kernels(features.dtype, tiles.side, square)
+        pair_sums, add_partial = self._pair_kernels(features.dtype, tiles.blocks_per_processor, square)
         n_features = features.shape[0]
         for first, last, n_splits, per_split in tiles.launches(n_features):
-            partial = self.xp.empty((n_splits, tiles.n_tiles, tiles.side**2), features.dtype)
+            partial = self.xp.empty((n_splits, tiles.n_tiles, SIDE**2), features.dtype)
             pair_sums(
                 (tiles.n_tiles, n_splits),
-                (tiles.threads,),
+                (SIDE**2 // 64,),
                 (
                     features[first:last], np.int64(last - first), np.int32(tiles.pitch),
                     np.int32(tiles.n_sides), np.int32(per_split), partial,
                 ),
             )  # fmt: skip
             add_partial(
-                (tiles.n_tiles, tiles.side**2 // 256),
+                (tiles.n_tiles, SIDE**2 // 256),
                 (256,),
                 (
                     partial, np.int32(n_splits), np.int32(tiles.n_tiles), np.int32(tiles.n_sides),
@@ -174,31 +178,27 @@ class CudaDevice:
         )  # fmt: skip
         return out
 
-    def _pair_kernels(self, dtype: np.dtype[Any], side: int, square: bool) -> tuple[Any, Any]:
+    def _pair_kernels(self, dtype: np.dtype[Any], blocks: int, square: bool) -> tuple[Any, Any]:
         double = dtype == np.float64
-        depth = _DEPTH[np.dtype(dtype)]
-        # As many blocks per multiprocessor as the registers of their sums allow.
-        blocks = (2 if side == 128 else 8) // (2 if double else 1)
-        module = _module(
-            "_pair_sums.cu", self.xp.cuda.Device().id, REAL="double" if double else "float", TILE=side,
-            DEPTH=depth, UNROLL=depth, ASYNC=int(self.capability >= 80), SQUARE=int(square),
-            DOUBLE=int(double), MIN_BLOCKS=blocks,
-        )  # fmt: skip
-        return module.get_function("pair_sums"), module.get_function("add_partial")
+        definitions = {
+            "REAL": "double" if double else "float", "DOUBLE": int(double), "SQUARE": int(square),
+            "ASYNC": int(self.capability >= 80), "MIN_BLOCKS": blocks,
+        }  # fmt: skip
+        return tuple(
+            _kernel("_pair_sums.cu", name, self.number, **definitions)
+            for name in ("pair_sums", "add_partial")
+        )
 
     def _folder_kernel(self, name: str, stored: np.dtype[Any], dtype: np.dtype[Any]) -> Any:
         real = "double" if dtype == np.float64 else "float"
-        module = _module(
-            "_folder_sums.cu", self.xp.cuda.Device().id, REAL=real, STORED=_STORED[np.dtype(stored)]
-        )
-        return module.get_function(name)
+        return _kernel("_folder_sums.cu", name, self.number, REAL=real, STORED=_STORED[np.dtype(stored)])
 
 
 @lru_cache(maxsize=64)
-def _module(file: str, device: int, **definitions: Any) -> Any:
+def _kernel(file: str, name: str, device: int, **definitions: Any) -> Any:
     source = resources.files("haarbor.engines").joinpath(file).read_text("utf-8")
-    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in definitions.items()))
-    return _cupy().RawModule(code=source, options=options)
+    options = ("-std=c++17", *(f"-D{key}={value}" for key, value in definitions.items()))
+    return _cupy().RawModule(code=source, options=options).get_function(name)
 
 
 def _cupy() -> Any:

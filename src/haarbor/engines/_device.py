@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from haarbor.array_types import FloatArray
 from haarbor.engines._pair_tiles import PairTiles
 
 __all__ = ["Device"]
@@ -30,6 +31,9 @@ class Device(Protocol):
 
     def one_line_errors(self) -> AbstractContextManager[None]:
         """Context in which what fails on the device is raised as an EngineError."""
+
+    def eigenpairs(self, symmetric: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """All eigenvalues of a symmetric matrix, ascending, and their vectors; on the host."""
 
     def tiles(self, n_items: int, dtype: np.dtype[Any]) -> PairTiles:
         """How the pairs of some items are shared out; features have as many columns as its pitch."""

@@ -1,8 +1,6 @@
 // Sums of |a - b|, or of its square, over features, for all pairs of items.
 //
 // REAL   float or double, the type of the features and of the sums within a run of features
-// TILE   items per side of the square of pairs that a block of threads sums; 64 or 128
-// DEPTH  features that are staged in shared memory at a time
 // ASYNC  1 to copy to shared memory past the registers (compute capability 8.0 and later)
 // SQUARE 1 for squares, 0 for absolute values
 // DOUBLE 1 if REAL is double
@@ -10,8 +8,11 @@
 // A thread keeps 8 x 8 sums in registers. Its eight rows are two runs of four, and so are its eight
 // columns: then the threads of a warp read neighbouring words of shared memory.
 
+// Items per side of the square of pairs that a block of threads sums, and features staged at a time. On an
+// H200 squares of 128 and stages of 16 are slower.
+#define TILE 64
+#define DEPTH 8
 #define THREADS (TILE * TILE / 64)
-#define WARP_COLUMNS (TILE / 64)
 
 struct alignas(16) Quad { REAL v[4]; };
 
@@ -22,8 +23,6 @@ struct alignas(16) Quad { REAL v[4]; };
 #else
 #define TERM(d) fabsf(d)
 #endif
-
-constexpr int unrolled = UNROLL;
 
 // Quads of one operand that a thread brings to shared memory for each stage.
 #define STAGED (DEPTH * TILE / 4 / THREADS)
@@ -54,10 +53,7 @@ pair_sums(const REAL *__restrict__ features, long long n_features, int pitch, in
 
     const int thread = threadIdx.x;
     const int warp = thread / 32, lane = thread % 32;
-    const int warp_row = (warp / WARP_COLUMNS) * 32, warp_column = (warp % WARP_COLUMNS) * 64;
-    const int row = warp_row + (lane / 8) * 4, column = warp_column + (lane % 8) * 4;
-    // Nothing below the diagonal is wanted; a warp that has nothing else only helps with the copies.
-    const bool wanted = tile_row < tile_column || warp_row < warp_column + 64;
+    const int row = warp * 32 + (lane / 8) * 4, column = (lane % 8) * 4;
 
     const long long begin = (long long)blockIdx.y * per_split;
     const long long end = begin + per_split < n_features ? begin + per_split : n_features;
@@ -129,21 +125,19 @@ pair_sums(const REAL *__restrict__ features, long long n_features, int pitch, in
     for (int done = 0; done < count; done += DEPTH) {
         const bool more = done + DEPTH < count;
         if (more) fetch(count - done - DEPTH, buffer ^ 1);
-        if (wanted) {
-#pragma unroll unrolled
-            for (int f = 0; f < DEPTH; ++f) {
-                const Quad a0 = *(const Quad *)&left[buffer][f][row];
-                const Quad a1 = *(const Quad *)&left[buffer][f][row + 16];
-                const Quad b0 = *(const Quad *)&right[buffer][f][column];
-                const Quad b1 = *(const Quad *)&right[buffer][f][column + 32];
 #pragma unroll
-                for (int a = 0; a < 8; ++a)
+        for (int f = 0; f < DEPTH; ++f) {
+            const Quad a0 = *(const Quad *)&left[buffer][f][row];
+            const Quad a1 = *(const Quad *)&left[buffer][f][row + 16];
+            const Quad b0 = *(const Quad *)&right[buffer][f][column];
+            const Quad b1 = *(const Quad *)&right[buffer][f][column + 32];
 #pragma unroll
-                    for (int b = 0; b < 8; ++b) {
-                        const REAL d = (a < 4 ? a0.v[a & 3] : a1.v[a & 3]) - (b < 4 ? b0.v[b & 3] : b1.v[b & 3]);
-                        sums[a][b] += TERM(d);
-                    }
-            }
+            for (int a = 0; a < 8; ++a)
+#pragma unroll
+                for (int b = 0; b < 8; ++b) {
+                    const REAL d = (a < 4 ? a0.v[a & 3] : a1.v[a & 3]) - (b < 4 ? b0.v[b & 3] : b1.v[b & 3]);
+                    sums[a][b] += TERM(d);
+                }
         }
         if (more) {
 #if ASYNC
@@ -172,8 +166,8 @@ extern "C" __global__ void add_partial(const REAL *__restrict__ partial, int n_s
     const int tile_column = tile_row + rest;
     const int thread = place % THREADS, a = place / THREADS / 8, b = place / THREADS % 8;
     const int warp = thread / 32, lane = thread % 32;
-    const int row = tile_row * TILE + (warp / WARP_COLUMNS) * 32 + (lane / 8) * 4 + (a / 4) * 16 + a % 4;
-    const int column = tile_column * TILE + (warp % WARP_COLUMNS) * 64 + (lane % 8) * 4 + (b / 4) * 32 + b % 4;
+    const int row = tile_row * TILE + warp * 32 + (lane / 8) * 4 + (a / 4) * 16 + a % 4;
+    const int column = tile_column * TILE + (lane % 8) * 4 + (b / 4) * 32 + b % 4;
     if (row >= column || column >= n_items) return;
     double sum = 0;
     for (int split = 0; split < n_splits; ++split)

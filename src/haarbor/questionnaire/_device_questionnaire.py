@@ -14,17 +14,20 @@ from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._organize import Questionnaire
 from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.questionnaire._settings import QuestionnaireSettings
-from haarbor.spectral import SMALL_SQUARES, affinity_of_products, kernel_of_distances
+from haarbor.spectral import SMALL_SQUARES, affinity_of_products, kernel_of_distances, markov_spectrum
 from haarbor.transport import DeviceFolderMeans, device_bytes
-from haarbor.trees import PartitionTree
+from haarbor.trees import PartitionTree, flexible_tree
 
 __all__ = ["DeviceQuestionnaire"]
+
+# From this number of items on, a device finds eigenpairs sooner than one core of the host.
+_MANY_ITEMS = 160
 
 
 class DeviceQuestionnaire(Questionnaire):
     """A questionnaire whose tensor, folder means, sums and affinities are on a device.
 
-    Affinities come to the host, where the trees are built.
+    Affinities come to the host, where the trees are built; the eigenpairs of large ones come from the device.
 
     Parameters
     ----------
@@ -67,7 +70,9 @@ class DeviceQuestionnaire(Questionnaire):
         if self.exponent:
             tensor = self.gpu.device.xp.ldexp(tensor, -self.exponent)
         self.means = DeviceFolderMeans(tensor, (*self.first, self.last), self.gpu)
-        exponents = {axis: (self.settings.alpha[axis], self.settings.beta[axis]) for axis in self.settings.axes}
+        exponents = {
+            axis: (self.settings.alpha[axis], self.settings.beta[axis]) for axis in self.settings.axes
+        }
         return ReusedEmd(self.means, exponents, self.gpu)
 
     def _initial_affinity(self, tensor: Any, axis: str) -> FloatArray:
@@ -107,6 +112,12 @@ class DeviceQuestionnaire(Questionnaire):
             device.add_pair_sums(block, n_items, total, square=True)
         distances: FloatArray = np.sqrt(device.on_host(total))
         return distances
+
+    def _tree(self, affinity: FloatArray) -> PartitionTree:
+        if self.settings.tree != "flexible" or affinity.shape[0] < _MANY_ITEMS:
+            return super()._tree(affinity)
+        spectrum = markov_spectrum(affinity, eigenpairs=self.gpu.device.eigenpairs)
+        return flexible_tree(spectrum, self.settings.tree_constant)
 
     def _affinity(self, axis: str, trees: Mapping[str, PartitionTree]) -> FloatArray:
         xp = self.gpu.device.xp

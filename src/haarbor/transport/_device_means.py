@@ -89,15 +89,11 @@ class DeviceFolderMeans(FolderMeans):
         offsets = np.zeros(1, dtype=np.int64)
         for name, stride in zip(layout.outer_axes, layout.outer_strides, strict=True):
             offsets = np.add.outer(offsets, stride * np.arange(self.n_items(name))).ravel()
-        outer = OuterFolders(
-            offsets=offsets, begins=np.arange(offsets.size + 1), scale=np.ones(offsets.size)
-        )
+        outer = OuterFolders(offsets=offsets, begins=np.arange(offsets.size + 1), scale=np.ones(offsets.size))
         for features in self._features(axis, outer, np.dtype(np.float64), 0):
             yield _flat(features)
 
-    def _features(
-        self, axis: str, outer: OuterFolders, dtype: np.dtype[Any], n_raised: int
-    ) -> Iterator[Any]:
+    def _features(self, axis: str, outer: OuterFolders, dtype: np.dtype[Any], n_raised: int) -> Iterator[Any]:
         """Means over outer folders, some at a time, shape (n_folders, n_features, pitch)."""
         device = self._gpu.device
         xp = device.xp
