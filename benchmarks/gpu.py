@@ -48,40 +48,40 @@ def gigabytes(work):
 def sums():
     """Sums of absolute differences over pairs of items."""
     device = hb.GpuEngine().device
-    print("| items x features | engine | ms | T differences/s | torch.cdist(p=1), ms | times faster |")
-    print("|---|---|---|---|---|---|")
+    print("| items x features | | ms | T differences/s | torch.cdist(p=1), ms | times faster | difference |")
+    print("|---|---|---|---|---|---|---|")
     for n_items, n_features, dtype in [
         (1024, 1_000_000, np.float32), (2048, 262_144, np.float32), (512, 100_000, np.float32),
         (256, 82_000, np.float32), (128, 144_000, np.float32), (1024, 500_000, np.float64),
     ]:  # fmt: skip
-        pitch = device.tiles(n_items, np.dtype(dtype)).pitch
-        features = cupy.random.random((n_features, pitch)).astype(dtype)
-        features[:, n_items:] = 0
-        total = cupy.zeros((n_items, n_items))
-        ours = lambda: device.add_pair_sums(features, n_items, total)  # noqa: B023, E731
-        ours()
-        total[:] = 0
-        took = seconds(ours, 1)
-        rows = torch.from_dlpack(cupy.ascontiguousarray(features[:, :n_items].T))
-        torch.cdist(rows[:, :1000].contiguous(), rows[:, :1000].contiguous(), p=1)
-        expected = None
-
-        def theirs():
-            nonlocal expected
-            expected = torch.cdist(rows, rows, p=1)  # noqa: B023
-
-        other = seconds(theirs)
-        error = float((torch.from_dlpack(total) / expected.double() - 1).nan_to_num().abs().max())
-        took = seconds(ours, 9)
+        took, other, error = sums_beside_cdist(device, n_items, n_features, np.dtype(dtype))
         rate = n_items**2 / 2 * n_features / took / 1e12
         print(
             f"| {n_items} x {n_features:,} | {np.dtype(dtype)} | {1e3 * took:.3f} | {rate:.2f} | "
-            f"{1e3 * other:.1f} | {other / took:.1f} | (largest relative difference {error:.1e})",
+            f"{1e3 * other:.1f} | {other / took:.1f} | {error:.1e} |",
             flush=True,
         )
-        del features, rows, expected
         cupy.get_default_memory_pool().free_all_blocks()
         torch.cuda.empty_cache()
+
+
+def sums_beside_cdist(device, n_items, n_features, dtype):
+    """Seconds of the engine and of torch, and the largest relative difference of their sums."""
+    features = cupy.random.random((n_features, device.tiles(n_items, dtype).pitch)).astype(dtype)
+    features[:, n_items:] = 0
+    total = cupy.zeros((n_items, n_items))
+    rows = torch.from_dlpack(cupy.ascontiguousarray(features[:, :n_items].T))
+    few = rows[:, :1000].contiguous()
+    expected = torch.cdist(few, few, p=1)
+    device.add_pair_sums(features, n_items, total)
+
+    def theirs():
+        nonlocal expected
+        expected = torch.cdist(rows, rows, p=1)
+
+    other = seconds(theirs)
+    error = float((torch.from_dlpack(total) / expected.double() - 1).nan_to_num().abs().max())
+    return seconds(lambda: device.add_pair_sums(features, n_items, total), 9), other, error
 
 
 def paper():
@@ -125,24 +125,26 @@ def large():
     )
     print("|---|---|---|")
     for name, causal in (("bidirectional", False), ("causal", True)):
-        X = device_attention(LAYERS * HEADS, TOKENS, causal)
-        found = None
+        found, peak, took = organized(device_attention(LAYERS * HEADS, TOKENS, causal))
+        sizes = ", ".join(f"{axis} {found.trees[axis].pruned.n_folders}" for axis in found.axes)
+        about = f"{name}, engine {found.settings.engine}; folders: {sizes}"
+        print(f"| {about} | {took:.2f} | {peak:.1f} |", flush=True)
 
-        def work():
-            nonlocal found
-            found = hb.organize(X, engine="auto")  # noqa: B023
 
-        peak, took = gigabytes(work)
-        levels = ", ".join(f"{axis} {found.trees[axis].pruned.n_folders}" for axis in found.axes)
-        print(
-            f"| {name}, engine {found.settings.engine}; folders: {levels} | {took:.2f} | {peak:.1f} |",
-            flush=True,
-        )
-        del X
+def organized(X):
+    """The organization of a tensor, the memory it took in gigabytes, and its seconds."""
+    found = None
+
+    def work():
+        nonlocal found
+        found = hb.organize(X, engine="auto")
+
+    peak, took = gigabytes(work)
+    return found, peak, took
 
 
 def model():
-    """A network of a 7B model's shape, random weights: recorded layer by layer and organised on the device."""
+    """A network of a 7B model's shape, random weights: recorded layer by layer, organised on the device."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
@@ -185,23 +187,15 @@ def model():
         record_peak, recording = gigabytes(record)
         for hook in hooks:
             hook.remove()
-    found = None
-
-    def work():
-        nonlocal found
-        found = hb.organize(kept.permute(1, 2, 0), engine="auto")
-
-    organize_peak, organizing = gigabytes(work)
+    found, organize_peak, organizing = organized(kept.permute(1, 2, 0))
     parameters = sum(weight.numel() for weight in network.parameters()) / 1e9
-    print(
-        f"| {parameters:.1f}B parameters, bfloat16, {LAYERS} x {HEADS} heads, {TOKENS} tokens | seconds | GB |"
-    )
+    shape = f"{parameters:.1f}B parameters, bfloat16, {LAYERS} x {HEADS} heads, {TOKENS} tokens"
+    print(f"| {shape} | seconds | GB |")
     print("|---|---|---|")
     print(f"| eager forward, output_attentions=True | {eager:.2f} | {eager_peak:.1f} |")
     print(f"| forward recorded layer by layer in float16 | {recording:.2f} | {record_peak:.1f} |")
-    print(
-        f"| organised in three iterations, engine {found.settings.engine} | {organizing:.2f} | {organize_peak:.1f} |"
-    )
+    how = f"organised in three iterations, engine {found.settings.engine}"
+    print(f"| {how} | {organizing:.2f} | {organize_peak:.1f} |")
 
 
 PARTS = {"sums": sums, "paper": paper, "large": large, "model": model}

@@ -58,7 +58,8 @@ def test_without_cupy_the_gpu_is_refused_in_one_line_with_a_way_out(no_cupy):
     with pytest.raises(hb.EngineError) as refusal:
         engine_named("gpu")
     assert str(refusal.value) == (
-        "the GPU engine needs CuPy, which is not installed. Run pip install 'haarbor[gpu]', or use engine='cpu'."
+        "the GPU engine needs CuPy, which is not installed. Run pip install 'haarbor[gpu]', or use "
+        "engine='cpu'."
     )
 
 

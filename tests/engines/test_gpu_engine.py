@@ -63,8 +63,8 @@ def test_what_does_not_fit_is_refused_in_one_line():
     with pytest.raises(hb.EngineError) as refusal:
         engine.require_memory(17_000_000_000, "the questionnaire")
     assert str(refusal.value) == (
-        "what is held on the GPU must fit into its memory; the questionnaire would take 17.0 GB, and 5.0 MB are "
-        "free on numpy. Use engine='cpu', or free memory there."
+        "what is held on the GPU must fit into its memory; the questionnaire would take 17.0 GB, and 5.0 MB "
+        "are free on numpy. Use engine='cpu', or free memory there."
     )
 
 

@@ -87,6 +87,13 @@ def organize(
     causal: Annotated[
         bool, typer.Option("--causal", help="In an array, a query does not see later keys.")
     ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|cpu|gpu",
+            help="What computes: the GPU (with CuPy), the cores, or by default the GPU where that pays.",
+        ),
+    ] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Organise a run or an array, and score its heads.
@@ -107,6 +114,7 @@ def organize(
         "tree": checked_choice("--tree", tree, ("flexible", "binary", "haar")),
         "refine": checked_choice("--refine", refine, ("latest", "published")),
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
+        "engine": checked_choice("--engine", engine, ("auto", "cpu", "gpu")),
     }
     of_array = {"--array": array, "--axes": axes, "--heads-per-layer": heads_per_layer, "--causal": causal}
     if not is_array_file(run):
@@ -154,6 +162,9 @@ def _organize_run(
     with shown_progress("organising", opened.n_batches) as advance:
         found = organize_run(part, options=options, on_progress=advance)
     summary = organize_summary(opened, found)
+    summary["engine"] = part.load_result("organization", batch=part.batches[-1]).settings.engine
+    if summary["engine"] == "gpu":
+        say("Computed on the GPU.")
     written = []
     if folder is not None:
         written = write_run_tables(opened, folder, part.content, part.stream)
@@ -219,6 +230,8 @@ def _organize_array(
         )
     say("Organising ...")
     found = organized_tensor(read, options)
+    if found.settings.engine == "gpu":
+        say("Computed on the GPU.")
     written = write_organization(folder, found)
     if as_json:
         trees = {
@@ -231,7 +244,7 @@ def _organize_array(
         }
         echo_json({
             "array": str(read.path), "shape": list(read.shape), "axes": list(read.axes), "trees": trees,
-            "iterations": found.n_iterations, "period": found.period,
+            "iterations": found.n_iterations, "period": found.period, "engine": found.settings.engine,
             "files": [str(path) for path in written],
         })  # fmt: skip
         return

@@ -59,18 +59,18 @@ class CudaDevice:
             yield
         except cuda.memory.OutOfMemoryError as error:
             raise EngineError(
-                f"the GPU must have memory for this work; {self.name} ran out of it ({_first_line(error)}). Use "
-                "engine='cpu', or free memory there."
+                f"the GPU must have memory for this work; {self.name} ran out of it ({_first_line(error)}). "
+                "Use engine='cpu', or free memory there."
             ) from None
         except cuda.compiler.CompileException as error:
             raise EngineError(
-                f"the kernels must compile for this GPU; those for {self.name} do not ({_first_line(error)}). "
+                f"the kernels must compile for this GPU; for {self.name} they do not ({_first_line(error)}). "
                 "Use engine='cpu', and please report this."
             ) from None
         except (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
             raise EngineError(
-                f"the GPU must finish its work; {self.name} failed ({_first_line(error)}). Look at nvidia-smi, "
-                "or use engine='cpu'."
+                f"the GPU must finish its work; {self.name} failed ({_first_line(error)}). "
+                "Look at nvidia-smi, or use engine='cpu'."
             ) from None
 
     def eigenpairs(self, symmetric: FloatArray) -> tuple[FloatArray, FloatArray]:

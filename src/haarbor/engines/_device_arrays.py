@@ -62,8 +62,8 @@ def device_array(given: Any, device: Any) -> Any:
         array = xp.from_dlpack(given) if is_on_device(given) else xp.asarray(given)
     if array.dtype.kind not in "fiub":
         raise ShapeError(
-            f"the tensor must hold real numbers; found dtype {array.dtype}. Pass its real part, or convert it "
-            "to float32."
+            f"the tensor must hold real numbers; found dtype {array.dtype}. "
+            "Pass its real part, or convert it to float32."
         )
     # As on the host: integers and booleans become float64.
     return array if array.dtype.kind == "f" else array.astype(np.float64)

@@ -49,14 +49,14 @@ def checked_device_tensor(tensor: Any, axes: Sequence[str], device: Device) -> A
         place = np.unravel_index(int(xp.argmax(bad)), tensor.shape)
         raise DataError(
             f"every entry must be finite; found {float(tensor[place])} at ({position_text(place, axes)}), "
-            f"{int(bad.sum())} such entries in all. Entries that are masked in the network have no value: pass "
-            "mask=(valid query, key entries). Drop or replace others."
+            f"{int(bad.sum())} such entries in all. Entries that are masked in the network have no value: "
+            "pass mask=(valid query, key entries). Drop or replace others."
         )
     if lowest in FLOORS:
         place = np.unravel_index(int(xp.argmin(tensor)), tensor.shape)
         raise DataError(
-            f"every entry must be a value of its own; found {lowest:.6g} at ({position_text(place, axes)}), the "
-            "lowest number of its type, which networks write where a key is masked. Pass mask=(valid query, "
-            "key entries)."
+            f"every entry must be a value of its own; found {lowest:.6g} at ({position_text(place, axes)}), "
+            "the lowest number of its type, which networks write where a key is masked. "
+            "Pass mask=(valid query, key entries)."
         )
     return tensor

@@ -117,7 +117,7 @@ def _places(begins: IntArray, sizes: IntArray) -> IntArray:
 def _products_of_runs(
     left: IntArray, left_sizes: IntArray, right: IntArray, right_sizes: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Sums of every entry of a run on the left and one on the right, for all pairs of runs, and their sizes."""
+    """Sums of an entry of a run on the left and one on the right, for all pairs of runs; their sizes."""
     if left.size == 1:
         return left[0] + right, right_sizes
     left_runs = np.split(left, np.cumsum(left_sizes)[:-1])
