@@ -27,6 +27,20 @@ class NumpyDevice:
     def one_line_errors(self):
         return nullcontext()
 
+    def extremes(self, numbers):
+        assert numbers.flags.c_contiguous
+        return float(numbers.min()), float(numbers.max())
+
+    def haar_coefficients(self, columns, left, right, positive, negative, dtype):
+        n_items = columns.shape[0]
+        nodes = np.concatenate([columns.astype(float), np.zeros(columns.shape)])
+        out = np.zeros(columns.shape, dtype)
+        for j in range(n_items - 1, 0, -1):
+            nodes[n_items + j] = nodes[left[j]] + nodes[right[j]]
+            out[j] = positive[j] * nodes[left[j]] - negative[j] * nodes[right[j]]
+        out[0] = positive[0] * nodes[n_items + 1 if n_items > 1 else 0]
+        return out
+
     def tiles(self, n_items, dtype):
         return pair_tiles(n_items, dtype, 4)
 

@@ -103,6 +103,27 @@ def test_sums_over_folders_are_those_of_the_plain_loops(rng, stored, dtype, item
 
 
 @pytest.mark.gpu
+def test_the_smallest_numbers_of_float32_are_not_zero_in_float64():
+    device = CudaDevice()
+    smallest = device.xp.asarray(np.array([1e-45, 0.0, 3e-40, 1.0], np.float32))
+    places = [device.xp.asarray(np.array(values)) for values in ([0], [0, 1], [1.0])]
+    found = device.outer_sums(smallest, *places, (0, 1), 2, 2, 2, 64, False)
+    expected = np.array([[1e-45, 3e-40], [0.0, 1.0]], np.float32).astype(float)
+    assert (device.on_host(found)[0, :, :2] == expected).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_extremes_are_those_of_numpy_and_nan_is_one(rng, dtype):
+    device = CudaDevice()
+    for size in (1, 300, 100_001):
+        numbers = rng.normal(size=size).astype(dtype)
+        assert device.extremes(device.xp.asarray(numbers)) == (numbers.min(), numbers.max())
+        numbers[size // 2] = np.nan
+        assert np.isnan(device.extremes(device.xp.asarray(numbers))).all()
+
+
+@pytest.mark.gpu
 def test_running_out_of_memory_is_told_in_one_line():
     device = CudaDevice()
     with (

@@ -2,7 +2,7 @@
 
 from haarbor.engines._cpu import CpuEngine
 from haarbor.engines._device import Device
-from haarbor.engines._device_arrays import is_on_device
+from haarbor.engines._device_arrays import is_on_device, numbers_in_memory_order
 from haarbor.engines._engine import FeatureBlock, L1Engine, checked_sums
 from haarbor.engines._engine_choice import engine_named
 from haarbor.engines._gpu_engine import GpuEngine
@@ -20,6 +20,7 @@ __all__ = [
     "checked_sums",
     "engine_named",
     "is_on_device",
+    "numbers_in_memory_order",
     "ordered_results",
     "parallel_map",
     "thread_count",

@@ -141,7 +141,7 @@ class CudaDevice:
         """
         first, last = folders
         out = self.xp.empty((last - first, n_features, pitch), scale.dtype)
-        kernel = self._folder_kernel("outer_sums", flat.dtype, scale.dtype)
+        kernel = self._stored_kernel("_folder_sums.cu", "outer_sums", flat.dtype, scale.dtype)
         kernel(
             (-(-pitch // 32), -(-n_features // 32), last - first),
             (32, 8),
@@ -166,7 +166,7 @@ class CudaDevice:
         """
         n_outer, n_features, pitch = features.shape
         out = self.xp.empty((n_outer, scale.size, pitch), features.dtype)
-        kernel = self._folder_kernel("raised_sums", features.dtype, features.dtype)
+        kernel = self._stored_kernel("_folder_sums.cu", "raised_sums", features.dtype, features.dtype)
         threads = 64
         kernel(
             (-(-pitch // threads), n_outer),
@@ -174,6 +174,45 @@ class CudaDevice:
             (
                 features, children, child_begins, scale, np.int32(n_features), np.int32(scale.size),
                 np.int32(pitch), out,
+            ),
+        )  # fmt: skip
+        return out
+
+    def extremes(self, numbers: Any) -> tuple[float, float]:
+        """Lowest and highest of an array, C order; both NaN if one of its numbers is."""
+        dtype = np.dtype(np.float64 if numbers.dtype == np.float64 else np.float32)
+        n_blocks = min(8 * self.n_processors, -(-numbers.size // 256))
+        out = self.xp.empty((n_blocks, 2), dtype)
+        kernel = self._stored_kernel("_extremes.cu", "extremes", numbers.dtype, dtype)
+        kernel((n_blocks,), (256,), (numbers, np.int64(numbers.size), out))
+        found = self.on_host(out)
+        return float(found[:, 0].min()), float(found[:, 1].max())
+
+    def haar_coefficients(
+        self, columns: Any, left: Any, right: Any, positive: Any, negative: Any, dtype: np.dtype[Any]
+    ) -> Any:
+        """Haar coefficients of the columns of a matrix.
+
+        Parameters
+        ----------
+        columns : array of float16, float32 or float64, shape (n_items, n_columns), C order
+        left, right : arrays of int32, shape (n_items,)
+            Nodes on which each function is positive and negative; see `haarbor.HaarSystem`.
+        positive, negative : arrays of float64, shape (n_items,)
+            Factors of the sums over these nodes.
+        dtype : float32 or float64
+            Of the coefficients.
+        """
+        n_items, n_columns = columns.shape
+        out = self.xp.empty((n_items, n_columns), dtype)
+        sums = self.xp.empty((n_items, n_columns), np.float64)
+        kernel = self._stored_kernel("_haar_coefficients.cu", "haar_coefficients", columns.dtype, dtype)
+        threads = 128
+        kernel(
+            (-(-n_columns // threads),),
+            (threads,),
+            (
+                columns, left, right, positive, negative, np.int32(n_items), np.int64(n_columns), sums, out,
             ),
         )  # fmt: skip
         return out
@@ -189,9 +228,12 @@ class CudaDevice:
             for name in ("pair_sums", "add_partial")
         )
 
-    def _folder_kernel(self, name: str, stored: np.dtype[Any], dtype: np.dtype[Any]) -> Any:
-        real = "double" if dtype == np.float64 else "float"
-        return _kernel("_folder_sums.cu", name, self.number, REAL=real, STORED=_STORED[np.dtype(stored)])
+    def _stored_kernel(self, file: str, name: str, stored: np.dtype[Any], dtype: np.dtype[Any]) -> Any:
+        double = dtype == np.float64
+        return _kernel(
+            file, name, self.number, REAL="double" if double else "float", DOUBLE=int(double),
+            STORED=_STORED[np.dtype(stored)],
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=64)

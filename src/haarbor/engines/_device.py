@@ -14,7 +14,7 @@ __all__ = ["Device"]
 
 
 class Device(Protocol):
-    """An array module, and three kinds of sums that such a module does not form well by itself.
+    """An array module, and some sums that such a module does not form well by itself.
 
     `CudaDevice` is one; arrays that are passed in and out are those of its module.
     """
@@ -34,6 +34,14 @@ class Device(Protocol):
 
     def eigenpairs(self, symmetric: FloatArray) -> tuple[FloatArray, FloatArray]:
         """All eigenvalues of a symmetric matrix, ascending, and their vectors; on the host."""
+
+    def extremes(self, numbers: Any) -> tuple[float, float]:
+        """Lowest and highest of an array, C order; both NaN if one of its numbers is."""
+
+    def haar_coefficients(
+        self, columns: Any, left: Any, right: Any, positive: Any, negative: Any, dtype: np.dtype[Any]
+    ) -> Any:
+        """Haar coefficients of the columns of a matrix."""
 
     def tiles(self, n_items: int, dtype: np.dtype[Any]) -> PairTiles:
         """How the pairs of some items are shared out; features have as many columns as its pitch."""

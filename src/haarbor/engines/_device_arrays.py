@@ -8,7 +8,7 @@ import numpy as np
 
 from haarbor.errors import ShapeError
 
-__all__ = ["device_array", "is_on_device"]
+__all__ = ["device_array", "is_on_device", "numbers_in_memory_order"]
 
 # DLPack's numbers for CUDA memory, and for CUDA memory that the host can read too.
 _CUDA = (2, 13)
@@ -34,6 +34,12 @@ def is_on_device(given: object) -> bool:
     except Exception:
         # A tensor without memory of its own, on torch's meta device or sparse, refuses to answer.
         return False
+
+
+def numbers_in_memory_order(array: Any, device: Any) -> Any:
+    """All numbers of an array in one row, not copied unless there are gaps between them."""
+    axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    return device.xp.ascontiguousarray(array.transpose(axes)).reshape(-1)
 
 
 def device_array(given: Any, device: Any) -> Any:

@@ -1,6 +1,7 @@
 // Weighted sums over folders, laid out for the sums over pairs: items contiguous, features above them.
 //
 // REAL    float or double, in which sums are formed
+// DOUBLE  1 if REAL is double
 // STORED  0, 1 or 2: the tensor is stored in half precision, in float, or in double
 
 #if STORED == 0
@@ -12,7 +13,17 @@ static __device__ __forceinline__ REAL number(Stored bits) {
 }
 #elif STORED == 1
 typedef float Stored;
-static __device__ __forceinline__ REAL number(Stored value) { return value; }
+static __device__ __forceinline__ REAL number(Stored value) {
+#if DOUBLE
+    // CuPy compiles kernels so that the smallest numbers of float become zero. Where zero means missing they
+    // must not.
+    double same;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(same) : "f"(value));
+    return same;
+#else
+    return value;
+#endif
+}
 #else
 typedef double Stored;
 static __device__ __forceinline__ REAL number(Stored value) { return value; }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.engines import Device
+from haarbor.engines import Device, numbers_in_memory_order
 from haarbor.errors import DataError, ShapeError
 from haarbor.named_axes import position_text
 from haarbor.questionnaire._masked_entries import FLOORS
@@ -42,8 +42,7 @@ def checked_device_tensor(tensor: Any, axes: Sequence[str], device: Device) -> A
             f"Axis {axes[tensor.shape.index(0)]!r} is empty."
         )
     xp = device.xp
-    # The extremes of an array with NaN are NaN.
-    lowest, highest = float(tensor.min()), float(tensor.max())
+    lowest, highest = device.extremes(numbers_in_memory_order(tensor, device))
     if not np.isfinite(lowest) or not np.isfinite(highest):
         bad = ~xp.isfinite(tensor)
         place = np.unravel_index(int(xp.argmax(bad)), tensor.shape)

@@ -9,7 +9,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray
 from haarbor.binary_scale import ORDINARY_EXPONENTS
-from haarbor.engines import GpuEngine
+from haarbor.engines import GpuEngine, numbers_in_memory_order
 from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._organize import Questionnaire
 from haarbor.questionnaire._reused_emd import ReusedEmd
@@ -62,7 +62,8 @@ class DeviceQuestionnaire(Questionnaire):
         # The largest number of half precision is ordinary, and its smallest are too.
         if tensor.dtype == np.float16:
             return 0
-        largest = max(float(tensor.max()), -float(tensor.min()))
+        lowest, highest = self.gpu.device.extremes(numbers_in_memory_order(tensor, self.gpu.device))
+        largest = max(highest, -lowest)
         exponent = int(np.frexp(largest)[1])
         return exponent if largest > 0 and abs(exponent) > ORDINARY_EXPONENTS[tensor.dtype] else 0
 

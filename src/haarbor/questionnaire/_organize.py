@@ -182,18 +182,19 @@ def organize(
         precision="float64",
         masked_entries="unmasked",
     )
-    stays = on_device and isinstance(summing, GpuEngine)
-    if stays and (mask is not None or tree == "haar"):
+    array: Any
+    tensor: Any
+    gpu = summing if on_device and isinstance(summing, GpuEngine) else None
+    if gpu is not None and (mask is not None or tree == "haar"):
         # Masked entries are made neutral, and Haar trees built, on the host.
-        X, stays = summing.device.on_host(summing.device_array(X)), False
-    array: Any = summing.device_array(X) if stays else real_array(X)
+        X, gpu = gpu.device.on_host(gpu.device_array(X)), None
+    array = real_array(X) if gpu is None else gpu.device_array(X)
     require_sums_fit(names, array.shape)
     given = _start_trees(start, names, array.shape) if settings.start == "given" else {}
-    tensor: Any
-    if stays:
-        tensor, kind = checked_device_tensor(array, names, summing.device), "unmasked"
-    else:
+    if gpu is None:
         tensor, kind = neutral_tensor(array, names, mask, content)
+    else:
+        tensor, kind = checked_device_tensor(array, names, gpu.device), "unmasked"
     settings = replace(
         settings,
         precision="float64" if tensor.dtype == np.float64 else "float32",

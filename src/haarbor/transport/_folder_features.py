@@ -84,7 +84,8 @@ def outer_folders(
     OuterFolders
     """
     # The items of all products so far, one run per product, and the size of each run.
-    offsets, sizes = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+    offsets: IntArray = np.zeros(1, dtype=np.int64)
+    sizes: IntArray = np.ones(1, dtype=np.int64)
     # A product of (ground + raised) weights is ground x ground plus a raised rest.
     ground, raised = np.ones(1), np.zeros(1)
     for tree, stride, (alpha, beta) in zip(trees, strides, exponents, strict=True):

@@ -1,0 +1,86 @@
+"""Haar transform of a tensor that lies on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from haarbor.binary_scale import excess_exponent
+from haarbor.engines import GpuEngine, numbers_in_memory_order
+from haarbor.errors import DataError
+from haarbor.trees import PartitionTree
+from haarbor.wavelets._haar_system import haar_system
+
+__all__ = ["device_coefficients", "is_ordinary"]
+
+
+def device_coefficients(tensor: Any, trees: Mapping[int, PartitionTree], engine: GpuEngine) -> Any:
+    """Coefficients of a tensor in the product of the Haar bases of some of its axes, on the device.
+
+    Parameters
+    ----------
+    tensor : array of float16, float32 or float64 on the device
+        Finite and of ordinary size.
+    trees : mapping of position to PartitionTree
+        Trees of some axes.
+    engine : GpuEngine
+
+    Returns
+    -------
+    array on the device, same shape
+        float64 for float64, else float32; sums run in float64.
+    """
+    xp = engine.device.xp
+    dtype = np.dtype(np.float64 if tensor.dtype == np.float64 else np.float32)
+    engine.require_memory(tensor.size * dtype.itemsize, f"the Haar coefficients of shape {tensor.shape}")
+    out = xp.empty(tensor.shape, dtype)
+    if not trees:
+        out[...] = tensor
+    source = tensor
+    for place, tree in trees.items():
+        _along_axis(source, out, place, tree, engine)
+        source = out
+    return out
+
+
+def _along_axis(source: Any, out: Any, place: int, tree: PartitionTree, engine: GpuEngine) -> None:
+    """Write the coefficients along one axis; `out` may be `source`, which is read piece by piece before."""
+    xp, device = engine.device.xp, engine.device
+    system = haar_system(tree)
+    sizes = system.node_sizes
+    a, b = sizes[system.left].astype(float), sizes[system.right].astype(float)
+    norm = np.sqrt(a * b / (a + b))
+    positive, negative = norm / a, norm / b
+    positive[0] = 1 / np.sqrt(tree.n_items)
+    nodes = [xp.asarray(side.astype(np.int32)) for side in (system.left, system.right)]
+    factors = [xp.asarray(factor) for factor in (positive, negative)]
+    columns, target = xp.moveaxis(source, place, 0), xp.moveaxis(out, place, 0)
+    if columns.ndim == 1:
+        columns, target = columns[:, None], target[:, None]
+    # One copy of a piece as it is stored, its sums in float64 and its coefficients.
+    each = columns.size // columns.shape[1] * 24
+    step = max(1, engine.chunk_bytes // each)
+    for first in range(0, columns.shape[1], step):
+        piece = xp.ascontiguousarray(columns[:, first : first + step])
+        found = device.haar_coefficients(piece.reshape(tree.n_items, -1), *nodes, *factors, out.dtype)
+        target[:, first : first + step] = found.reshape(piece.shape)
+
+
+def is_ordinary(tensor: Any, engine: GpuEngine) -> bool:
+    """Whether the numbers of a tensor on the device are of ordinary size; see `haarbor.binary_scale`.
+
+    Raises
+    ------
+    DataError
+        If a number is not finite.
+    """
+    lowest, highest = engine.device.extremes(numbers_in_memory_order(tensor, engine.device))
+    if not np.isfinite(lowest) or not np.isfinite(highest):
+        raise DataError(
+            "every entry must be finite; found NaN or an infinity in the tensor on the device. Drop or "
+            "replace such entries."
+        )
+    largest = np.array(max(highest, -lowest))
+    return tensor.dtype == np.float16 or not excess_exponent(largest.astype(tensor.dtype))
