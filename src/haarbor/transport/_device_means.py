@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from haarbor.engines import GpuEngine, L1Engine
-from haarbor.transport._folder_features import OuterFolders, OuterPart, outer_folders, raised_folders
+from haarbor.transport._folder_features import (
+    OuterFolders,
+    OuterPart,
+    ground_weight,
+    outer_folders,
+    raised_folders,
+)
 from haarbor.transport._folder_means import (
     Exponents,
     FolderMeans,
-    ground_product,
     require_few_products,
     require_moderate_weights,
 )
@@ -66,7 +72,7 @@ class DeviceFolderMeans(FolderMeans):
         total = xp.zeros((3, n_items, n_items))
         parts: tuple[tuple[OuterPart, int, float], ...] = (
             ("raised", 1, 1.0),
-            ("ground", 0, ground_product(layout.outer_axes, trees, exponents)),
+            ("ground", 0, math.prod(ground_weight(trees[a], *exponents[a]) for a in layout.outer_axes)),
         )
         for part, target, factor in parts:
             outer = outer_folders(outer_trees, layout.outer_strides, outer_exponents, part)

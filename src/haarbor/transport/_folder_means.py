@@ -29,7 +29,6 @@ __all__ = [
     "Exponents",
     "FolderMeans",
     "MeansBlock",
-    "ground_product",
     "require_distances_fit",
     "require_few_products",
     "require_moderate_weights",
@@ -175,7 +174,7 @@ class FolderMeans:
         outer_trees = [trees[a] for a in layout.outer_axes]
         parts: tuple[tuple[OuterPart, int, float], ...] = (
             ("raised", 1, 1.0),
-            ("ground", 0, ground_product(layout.outer_axes, trees, exponents)),
+            ("ground", 0, _ground_weight(layout.outer_axes, trees, exponents)),
         )
         blocks: list[MeansBlock] = []
         for part, target, scale in parts:
@@ -222,8 +221,8 @@ class FolderMeans:
     ) -> FloatArray:
         """Tree EMD from the three parts of :meth:`l1_sums`."""
         layout = self._layout(axis)
-        outer = ground_product(layout.outer_axes, trees, exponents)
-        feature = ground_product((layout.feature_axis,), trees, exponents)
+        outer = _ground_weight(layout.outer_axes, trees, exponents)
+        feature = _ground_weight((layout.feature_axis,), trees, exponents)
         total: FloatArray = outer * feature * sums[0] + feature * sums[1] + sums[2]
         return total
 
@@ -260,7 +259,7 @@ class FolderMeans:
         return self._present[axis]
 
 
-def ground_product(axes: Sequence[str], trees: Mapping[str, PartitionTree], exponents: Exponents) -> float:
+def _ground_weight(axes: Sequence[str], trees: Mapping[str, PartitionTree], exponents: Exponents) -> float:
     """Weight of a product of singletons, one per axis, at the last levels of their trees."""
     return float(np.prod([ground_weight(trees[axis], *exponents[axis]) for axis in axes]))
 
