@@ -58,7 +58,7 @@ def device_power_sums(
             _sums_of_heads(heads_first[first : first + step], behind, products, power, gpu)
             for first in range(0, n_heads, step)
         ]
-    joined = {}
+    joined: dict[str, Any] = {}
     for field in fields(PowerSums):
         values = [getattr(part, field.name) for part in parts]
         joined[field.name] = np.concatenate(values) if isinstance(values[0], np.ndarray) else values[0]

@@ -54,8 +54,8 @@ def _along_axis(source: Any, out: Any, place: int, tree: PartitionTree, engine: 
     norm = np.sqrt(a * b / (a + b))
     positive, negative = norm / a, norm / b
     positive[0] = 1 / np.sqrt(tree.n_items)
-    nodes = [xp.asarray(side.astype(np.int32)) for side in (system.left, system.right)]
-    factors = [xp.asarray(factor) for factor in (positive, negative)]
+    left, right = xp.asarray(system.left.astype(np.int32)), xp.asarray(system.right.astype(np.int32))
+    factors = xp.asarray(positive), xp.asarray(negative)
     columns, target = xp.moveaxis(source, place, 0), xp.moveaxis(out, place, 0)
     if columns.ndim == 1:
         columns, target = columns[:, None], target[:, None]
@@ -64,7 +64,7 @@ def _along_axis(source: Any, out: Any, place: int, tree: PartitionTree, engine: 
     step = max(1, engine.chunk_bytes // each)
     for first in range(0, columns.shape[1], step):
         piece = xp.ascontiguousarray(columns[:, first : first + step])
-        found = device.haar_coefficients(piece.reshape(tree.n_items, -1), *nodes, *factors, out.dtype)
+        found = device.haar_coefficients(piece.reshape(tree.n_items, -1), left, right, *factors, out.dtype)
         target[:, first : first + step] = found.reshape(piece.shape)
 
 
