@@ -125,10 +125,14 @@ def large():
     )
     print("|---|---|---|")
     for name, causal in (("bidirectional", False), ("causal", True)):
-        found, peak, took = organized(device_attention(LAYERS * HEADS, TOKENS, causal))
+        X = device_attention(LAYERS * HEADS, TOKENS, causal)
+        found, peak, took = organized(X)
         sizes = ", ".join(f"{axis} {found.trees[axis].pruned.n_folders}" for axis in found.axes)
         about = f"{name}, engine {found.settings.engine}; folders: {sizes}"
         print(f"| {about} | {took:.2f} | {peak:.1f} |", flush=True)
+    for entropy in (hb.head_entropy, hb.network_entropy):
+        peak, took = gigabytes(lambda: entropy(X, found.trees))  # noqa: B023
+        print(f"| {entropy.__name__} of the causal one | {took:.2f} | {peak:.1f} |", flush=True)
 
 
 def organized(X):

@@ -5,6 +5,7 @@ import pytest
 
 import haarbor as hb
 from haarbor.datasets import synthetic_attention
+from haarbor.spectral import device_spectrum
 from tests.assertions import assert_close, assert_same_trees
 from tests.engines.numpy_device import NumpyDevice, numpy_gpu
 
@@ -95,14 +96,18 @@ def test_masked_logits_are_made_neutral_first(tensor, engine):
     assert found.settings.masked_entries == "row mean of valid logits"
 
 
-def test_eigenpairs_of_many_items_come_from_the_device(rng):
-    X = rng.random((170, 3)) @ rng.random((3, 5)) + 0.01 * rng.random((170, 5))
-    engine = numpy_gpu()
+@each_engine
+def test_spectra_of_many_items_come_from_the_device(rng, engine, monkeypatch):
+    X = rng.random((130, 3)) @ rng.random((3, 5)) + 0.01 * rng.random((130, 5))
     asked = []
-    plain = engine.device.eigenpairs
-    engine.device.eigenpairs = lambda symmetric: asked.append(symmetric.shape) or plain(symmetric)
-    found = hb.organize(X, n_iterations=1, engine=engine)
-    assert asked == [(170, 170), (170, 170)]
+
+    def note(affinity, device):
+        asked.append(affinity.shape)
+        return device_spectrum(affinity, device)
+
+    monkeypatch.setattr("haarbor.questionnaire._device_questionnaire.device_spectrum", note)
+    found = hb.organize(X, n_iterations=1, engine=engine())
+    assert asked == [(130, 130), (130, 130)]
     assert_same(found, hb.organize(X, n_iterations=1, engine="cpu"), np.float64)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.array_types import FloatArray
 from haarbor.engines._pair_tiles import SIDE, PairTiles, pair_tiles
 from haarbor.errors import EngineError
 
@@ -72,11 +71,6 @@ class CudaDevice:
                 f"the GPU must finish its work; {self.name} failed ({_first_line(error)}). "
                 "Look at nvidia-smi, or use engine='cpu'."
             ) from None
-
-    def eigenpairs(self, symmetric: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """All eigenvalues of a symmetric matrix, ascending, and their vectors; on the host."""
-        values, vectors = self.xp.linalg.eigh(self.xp.asarray(symmetric))
-        return self.on_host(values), self.on_host(vectors)
 
     def tiles(self, n_items: int, dtype: np.dtype[Any]) -> PairTiles:
         """How the pairs of some items are shared out."""

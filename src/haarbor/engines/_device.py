@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from haarbor.array_types import FloatArray
 from haarbor.engines._pair_tiles import PairTiles
 
 __all__ = ["Device"]
@@ -31,9 +30,6 @@ class Device(Protocol):
 
     def one_line_errors(self) -> AbstractContextManager[None]:
         """Context in which what fails on the device is raised as an EngineError."""
-
-    def eigenpairs(self, symmetric: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """All eigenvalues of a symmetric matrix, ascending, and their vectors; on the host."""
 
     def extremes(self, numbers: Any) -> tuple[float, float]:
         """Lowest and highest of an array, C order; both NaN if one of its numbers is."""

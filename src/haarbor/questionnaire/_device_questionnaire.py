@@ -14,14 +14,14 @@ from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._organize import Questionnaire
 from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.questionnaire._settings import QuestionnaireSettings
-from haarbor.spectral import SMALL_SQUARES, affinity_of_products, kernel_of_distances, markov_spectrum
+from haarbor.spectral import SMALL_SQUARES, affinity_of_products, device_spectrum, kernel_of_distances
 from haarbor.transport import DeviceFolderMeans, device_bytes
 from haarbor.trees import PartitionTree, flexible_tree
 
 __all__ = ["DeviceQuestionnaire"]
 
 # From this number of items on, a device finds eigenpairs sooner than one core of the host.
-_MANY_ITEMS = 160
+_MANY_ITEMS = 96
 
 
 class DeviceQuestionnaire(Questionnaire):
@@ -46,6 +46,7 @@ class DeviceQuestionnaire(Questionnaire):
         start: Mapping[str, PartitionTree],
     ) -> None:
         self.gpu = engine
+        self._last_affinity: tuple[FloatArray | None, Any] = (None, None)
         engine.require_memory(
             device_bytes(tensor.shape, tensor.dtype.itemsize, copied=isinstance(tensor, np.ndarray)),
             f"the questionnaire of a tensor of shape {tensor.shape}",
@@ -117,7 +118,9 @@ class DeviceQuestionnaire(Questionnaire):
     def _tree(self, affinity: FloatArray) -> PartitionTree:
         if self.settings.tree != "flexible" or affinity.shape[0] < _MANY_ITEMS:
             return super()._tree(affinity)
-        spectrum = markov_spectrum(affinity, eigenpairs=self.gpu.device.eigenpairs)
+        device = self.gpu.device
+        here, there = self._last_affinity
+        spectrum = device_spectrum(there if here is affinity else device.xp.asarray(affinity), device)
         return flexible_tree(spectrum, self.settings.tree_constant)
 
     def _affinity(self, axis: str, trees: Mapping[str, PartitionTree]) -> FloatArray:
@@ -125,5 +128,8 @@ class DeviceQuestionnaire(Questionnaire):
         distances = self.emd.distances(axis, trees)
         scale = float(xp.median(distances))
         ratios = distances / scale if scale > 0 else xp.ldexp(distances, self.exponent)
-        affinity: FloatArray = self.gpu.device.on_host(xp.exp(-ratios))
+        there = xp.exp(-ratios)
+        affinity: FloatArray = self.gpu.device.on_host(there)
+        # Its tree is built next, from what is on the device already.
+        self._last_affinity = (affinity, there)
         return affinity

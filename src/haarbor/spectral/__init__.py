@@ -9,6 +9,7 @@ from haarbor.spectral._affinity import (
     gaussian_affinity,
     kernel_of_distances,
 )
+from haarbor.spectral._device_spectrum import device_spectrum
 from haarbor.spectral._diffusion import DiffusionMap, diffusion_map
 from haarbor.spectral._markov import (
     MarkovSpectrum,
@@ -26,6 +27,7 @@ __all__ = [
     "affinity_of_products",
     "checked_affinity",
     "cosine_affinity",
+    "device_spectrum",
     "diffusion_map",
     "distance_affinity",
     "gaussian_affinity",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -59,12 +58,7 @@ class MarkovSpectrum:
         return self.eigenvectors[:, 1:] * self.eigenvalues[1:] ** require_real_number("time", time, least=0)
 
 
-def markov_spectrum(
-    affinity: npt.ArrayLike,
-    n_eigenpairs: int | None = None,
-    *,
-    eigenpairs: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None,
-) -> MarkovSpectrum:
+def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) -> MarkovSpectrum:
     r"""Leading eigenpairs of the density-normalised Markov chain of an affinity.
 
     Parameters
@@ -73,8 +67,6 @@ def markov_spectrum(
         Symmetric, non-negative. Entries up to 1e-8 count as zero.
     n_eigenpairs : int, optional
         How many, the constant one included; by default ``min(12, n)``.
-    eigenpairs : function of a symmetric matrix, optional
-        Returns its eigenvalues and eigenvectors, as ``numpy.linalg.eigh`` does; for engines with their own.
 
     Returns
     -------
@@ -124,7 +116,7 @@ def markov_spectrum(
     first = scale / np.linalg.norm(scale)
     # Raising the first eigenvalue from 1 to 2 keeps it apart from others that are 1 as well.
     symmetric = (symmetric + symmetric.T) / 2 + np.outer(first, first)
-    values, vectors = (eigenpairs or _eigenpairs)(symmetric)
+    values, vectors = _eigenpairs(symmetric)
     # eigh ascends, and negative eigenvalues count by size.
     order = np.argsort(-np.abs(values), kind="stable")[1:wanted]
     psi = vectors[:, order] / first[:, None]

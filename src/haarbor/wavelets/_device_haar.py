@@ -13,7 +13,7 @@ from haarbor.errors import DataError
 from haarbor.trees import PartitionTree
 from haarbor.wavelets._haar_system import haar_system
 
-__all__ = ["device_coefficients", "is_ordinary"]
+__all__ = ["device_coefficients", "is_ordinary", "sum_of_sizes"]
 
 
 def device_coefficients(tensor: Any, trees: Mapping[int, PartitionTree], engine: GpuEngine) -> Any:
@@ -56,9 +56,13 @@ def _along_axis(source: Any, out: Any, place: int, tree: PartitionTree, engine: 
     positive[0] = 1 / np.sqrt(tree.n_items)
     left, right = xp.asarray(system.left.astype(np.int32)), xp.asarray(system.right.astype(np.int32))
     factors = xp.asarray(positive), xp.asarray(negative)
-    columns, target = xp.moveaxis(source, place, 0), xp.moveaxis(out, place, 0)
-    if columns.ndim == 1:
-        columns, target = columns[:, None], target[:, None]
+    if source.ndim == 1:
+        source, out = source[:, None], out[:, None]
+    # In pieces along the longest of the other axes, which comes second.
+    others = [axis for axis in range(source.ndim) if axis != place]
+    longest = max(others, key=lambda axis: source.shape[axis])
+    order = [place, longest, *(axis for axis in others if axis != longest)]
+    columns, target = source.transpose(order), out.transpose(order)
     # One copy of a piece as it is stored, its sums in float64 and its coefficients.
     each = columns.size // columns.shape[1] * 24
     step = max(1, engine.chunk_bytes // each)
@@ -66,6 +70,15 @@ def _along_axis(source: Any, out: Any, place: int, tree: PartitionTree, engine: 
         piece = xp.ascontiguousarray(columns[:, first : first + step])
         found = device.haar_coefficients(piece.reshape(tree.n_items, -1), left, right, *factors, out.dtype)
         target[:, first : first + step] = found.reshape(piece.shape)
+
+
+def sum_of_sizes(coefficients: Any, engine: GpuEngine) -> float:
+    """Sum of the absolute values of an array on the device, in float64."""
+    flat = coefficients.reshape(-1)
+    step = max(1, engine.chunk_bytes // 16)
+    return sum(
+        float(abs(flat[first : first + step]).sum(dtype=np.float64)) for first in range(0, flat.size, step)
+    )
 
 
 def is_ordinary(tensor: Any, engine: GpuEngine) -> bool:

@@ -14,7 +14,7 @@ from haarbor.binary_scale import excess_exponent, scaled, unscaled
 from haarbor.engines import GpuEngine, is_on_device, ordered_results, usable_cores
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
-from haarbor.wavelets._device_haar import device_coefficients, is_ordinary
+from haarbor.wavelets._device_haar import device_coefficients, is_ordinary, sum_of_sizes
 from haarbor.wavelets._haar_system import haar_system
 
 __all__ = ["haar_l1", "haar_transform", "inverse_haar_transform", "scaled_transform", "transform_along"]
@@ -129,7 +129,7 @@ def haar_l1(X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence
     from haarbor.wavelets._haar_kernels import add_powers
 
     if is_on_device(X):
-        return float(abs(_on_device(X, trees, axes)).sum(dtype=np.float64))
+        return sum_of_sizes(_on_device(X, trees, axes), GpuEngine())
     coefficients, exponent = scaled_transform(X, trees, axes)
     sums = np.zeros((2, coefficients.shape[-1]))
     add_powers(coefficients.reshape(-1, coefficients.shape[-1]), 1.0, sums)
