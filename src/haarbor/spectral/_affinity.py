@@ -106,7 +106,7 @@ def _products(
     tensor: FloatArray, position: int, has_nan: bool, threads: int
 ) -> tuple[FloatArray, FloatArray]:
     """Inner products of slices i <= j, and sums of squares of slice i over the entries present in j."""
-    from haarbor.engines import add_row_products
+    from haarbor.engines import add_row_products, add_sparse_products
     from haarbor.spectral._presence_kernels import squares_by_presence
 
     n_slices = tensor.shape[position]
@@ -118,6 +118,8 @@ def _products(
         flat = block.reshape(n_slices, -1)
         inner = np.zeros((n_slices, n_slices))
         overlap = np.zeros((n_slices, n_slices))
+        if add_sparse_products(flat, inner, overlap):
+            return inner, overlap
         add_row_products(flat, flat, True, inner)
         # Columns that are present in the same slices can be added before the product: under a
         # causal mask one column per key is left, whatever the number of heads.

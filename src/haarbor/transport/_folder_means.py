@@ -23,6 +23,7 @@ from haarbor.transport._folder_features import (
     outer_folders,
     raised_folders,
 )
+from haarbor.transport._matrix_block import MatrixBlock
 from haarbor.trees import LARGEST_LOG_WEIGHT, PartitionTree
 
 __all__ = ["FolderMeans", "MeansBlock", "require_distances_fit", "require_sums_fit"]
@@ -162,6 +163,8 @@ class FolderMeans:
         _require_few_products(layout.outer_axes, trees)
         _require_moderate_weights(trees, exponents)
         raised = raised_folders(trees[feature_axis], *exponents[feature_axis], self._presence(axis, layout))
+        if not layout.outer_axes:
+            return self._matrix_sums(axis, raised, engine, with_ground="ground" in ground_parts)
         outer_exponents = [exponents[a] for a in layout.outer_axes]
         outer_trees = [trees[a] for a in layout.outer_axes]
         parts: tuple[tuple[OuterPart, int, float], ...] = (
@@ -182,6 +185,16 @@ class FolderMeans:
                 )
                 for first in range(0, outer.n_folders, OUTER_PER_BLOCK)
             ]  # fmt: skip
+        return checked_sums(engine.l1_sums(blocks, n_items, 3), engine, n_items, 3)
+
+    def _matrix_sums(
+        self, axis: str, raised: RaisedFolders, engine: L1Engine, *, with_ground: bool
+    ) -> FloatArray:
+        """Sums of :meth:`l1_sums` for a matrix: one product over no outer axes, which is a ground one."""
+        items = np.ascontiguousarray(self._tensor if axis == self._axes[0] else self._tensor.T)
+        ground = [MatrixBlock(items=items, raised=None, target=0)] if with_ground else []
+        blocks = [*ground, MatrixBlock(items=items, raised=raised, target=2)]
+        n_items = items.shape[0]
         return checked_sums(engine.l1_sums(blocks, n_items, 3), engine, n_items, 3)
 
     def _summed(
@@ -215,7 +228,9 @@ class FolderMeans:
         layout = self._layout(axis)
         outer = _ground_weight(layout.outer_axes, trees, exponents)
         feature = _ground_weight((layout.feature_axis,), trees, exponents)
-        total: FloatArray = outer * feature * sums[0] + feature * sums[1] + sums[2]
+        total: FloatArray = outer * feature * sums[0]
+        total += feature * sums[1]
+        total += sums[2]
         return total
 
     def _layout(self, axis: str) -> _Layout:
