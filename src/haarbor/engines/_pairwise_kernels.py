@@ -189,7 +189,7 @@ def add_l1_rows(
 
 @compiled()
 def reaches_kernel(rows, begin, end, extents, sums):
-    """Fill what `Reaches` says; whether some rows reach further than others, as otherwise no sums are made."""
+    """Fill what `Reaches` says; whether some rows reach further than others. If not, no sums are made."""
     _extents(rows, begin, end, extents[0], extents[1])
     _group_extents(extents[0], extents[1], (rows.shape[0] + 3) // 4, extents[2], extents[3])
     ragged = _ragged(extents[0], extents[1])

@@ -116,7 +116,7 @@ def entries_l1_kernel(
 
 
 def add_entries_products(found: Entries, inner: FloatArray, overlap: FloatArray) -> None:
-    """inner[i, j] += <x_i, x_j> for i <= j; overlap[i, j] += <x_i^2, v_j>, v_j being 1 at the entries of row j."""
+    """inner[i, j] += <x_i, x_j> for i <= j; overlap[i, j] += <x_i^2, v_j>, v_j being 1 where x_j is not 0."""
     entries_products_kernel(found.row, found.value, found.column_ends, inner, overlap)
 
 

@@ -3,6 +3,7 @@
 from haarbor.spectral._affinity import (
     affinity_of_distances,
     cosine_affinity,
+    cosine_affinity_of_blocks,
     distance_affinity,
     gaussian_affinity,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "affinity_of_distances",
     "checked_affinity",
     "cosine_affinity",
+    "cosine_affinity_of_blocks",
     "diffusion_map",
     "distance_affinity",
     "gaussian_affinity",

@@ -15,7 +15,9 @@ _LARGEST_BLOCK = 32 << 20
 
 
 def slice_blocks(tensor: FloatArray, axis: int) -> list[Callable[[], FloatArray]]:
-    """Blocks of the unfolding along `axis`, in a fixed order, about 1 MB each, or half as large as a matrix of all slices.
+    """Blocks of the unfolding along `axis`, in a fixed order, about 1 MB each.
+
+    They are half as large as a matrix of all slices where that is more, but not above 32 MB.
 
     Parameters
     ----------

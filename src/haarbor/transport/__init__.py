@@ -3,11 +3,15 @@
 from haarbor.transport._exponents import exponent_by_axis
 from haarbor.transport._folder_features import OuterPart
 from haarbor.transport._folder_means import FolderMeans, require_sums_fit
+from haarbor.transport._scratch_tensor import ScratchTensor
+from haarbor.transport._streamed_means import StreamedFolderMeans
 from haarbor.transport._tree_emd import tree_emd
 
 __all__ = [
     "FolderMeans",
     "OuterPart",
+    "ScratchTensor",
+    "StreamedFolderMeans",
     "exponent_by_axis",
     "require_sums_fit",
     "tree_emd",
