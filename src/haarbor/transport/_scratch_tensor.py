@@ -6,6 +6,7 @@ import math
 import shutil
 import tempfile
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,6 +48,7 @@ class ScratchTensor:
                 f"temporary files; {folder} has {bytes_text(free)} left. Set TMPDIR to a folder with more."
             )
         self._file = tempfile.TemporaryFile(buffering=0, prefix="haarbor-")  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
 
     @property
