@@ -1,16 +1,11 @@
 """Whether something fits into the memory of this machine, asked before the memory is taken."""
 
 import os
-import re
 from pathlib import Path
 
-from haarbor.errors import SettingError, ShapeError
-from haarbor.options import found_text, is_whole_number
+from haarbor.errors import ShapeError
 
-__all__ = ["bytes_text", "machine_memory", "memory_limit", "process_memory", "require_memory"]
-
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_LIMIT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) ?([KMGT]?)B?", re.IGNORECASE)
+__all__ = ["bytes_text", "machine_memory", "process_memory", "require_memory"]
 
 
 def machine_memory() -> int:
@@ -28,34 +23,6 @@ def process_memory() -> int:
         return pages * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError, AttributeError):
         return 200 * 10**6
-
-
-def memory_limit(given: object) -> int:
-    """Bytes of a limit that a user set, a number of bytes or a text such as "2GB" or "512 MB".
-
-    Raises
-    ------
-    SettingError
-        If it is neither, or nothing.
-
-    Examples
-    --------
-    >>> memory_limit("2GB"), memory_limit("1.5 mb"), memory_limit(4096)
-    (2000000000, 1500000, 4096)
-    """
-    n_bytes = 0
-    if isinstance(given, str):
-        match = _LIMIT.fullmatch(given.strip())
-        if match is not None:
-            n_bytes = round(float(match[1]) * _UNITS[match[2].upper()])
-    elif is_whole_number(given):
-        n_bytes = int(given)  # type: ignore[call-overload]
-    if n_bytes < 1:
-        raise SettingError(
-            "memory must be a size such as '2GB' or '512MB', or a number of bytes; found "
-            f"{found_text(given)}. Write a number and its unit."
-        )
-    return n_bytes
 
 
 def bytes_text(n_bytes: int) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from haarbor.engines import usable_cores
 from haarbor.errors import SettingError
-from haarbor.memory import bytes_text, memory_limit, process_memory
+from haarbor.memory import bytes_text, process_memory
+from haarbor.questionnaire._memory_limit import memory_limit
 
 __all__ = ["STARTING_HEADS", "MemoryPlan", "memory_plan"]
 
