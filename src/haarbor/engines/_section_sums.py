@@ -8,7 +8,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray
 from haarbor.engines._pairwise_kernels import add_l1_rows, reaches
-from haarbor.engines._sparse_kernels import add_entries_l1, column_counts, entries
+from haarbor.engines._sparse_kernels import Entries, add_entries_l1, column_counts, entries
 
 __all__ = ["SectionSums"]
 
@@ -38,7 +38,7 @@ class SectionSums:
     def __init__(self, rows: FloatArray, begin: int, end: int) -> None:
         self._rows, self._begin, self._end = rows, begin, end
         self._reaches = reaches(rows, begin, end)
-        self._entries = None
+        self._entries: Entries | None = None
         starts, stops = self._reaches.extents[:2, ::_SAMPLED]
         reached = _GRAIN * int((stops - starts).sum())
         sample = rows[::_SAMPLED]

@@ -124,7 +124,7 @@ class FolderMeans:
 
     def n_items(self, axis: str) -> int:
         """Number of items of an axis."""
-        return self._shape[self._axes.index(axis)]
+        return int(self._shape[self._axes.index(axis)])
 
     def outer_axes(self, axis: str) -> tuple[str, ...]:
         """Axes whose folders are summed over first when the slices of `axis` are compared."""

@@ -58,7 +58,7 @@ class ScratchTensor:
 
     def write(self, place: Sequence[int], values: AnyArray) -> None:
         """Write a run of numbers that begins at the given index of each axis."""
-        data = memoryview(np.ascontiguousarray(values, self.dtype)).cast("B")
+        data = np.ascontiguousarray(values, self.dtype).data.cast("B")
         with self._lock:
             self._file.seek(self._offset(place))
             while len(data):
@@ -72,7 +72,7 @@ class ScratchTensor:
 
     def read(self, place: Sequence[int], out: FloatArray) -> None:
         """Fill `out`, which is contiguous, with the run of numbers that begins at the given indices."""
-        data = memoryview(out).cast("B")
+        data = out.data.cast("B")
         with self._lock:
             self._file.seek(self._offset(place))
             while len(data):
