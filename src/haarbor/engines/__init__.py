@@ -7,7 +7,7 @@ from haarbor.engines._engine import FeatureBlock, L1Engine, checked_sums
 from haarbor.engines._engine_choice import engine_named
 from haarbor.engines._gpu_engine import GpuEngine
 from haarbor.engines._parallel_map import parallel_map
-from haarbor.engines._row_products import add_row_products
+from haarbor.engines._row_products import add_row_products, add_sparse_products
 from haarbor.engines._worker_threads import ordered_results, thread_count, usable_cores
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "GpuEngine",
     "L1Engine",
     "add_row_products",
+    "add_sparse_products",
     "checked_sums",
     "engine_named",
     "is_on_device",

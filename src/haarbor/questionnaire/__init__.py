@@ -2,6 +2,7 @@
 
 from haarbor.questionnaire._consensus import Consensus, consensus
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
+from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Convergence, Organization
 from haarbor.questionnaire._organize import organize
 from haarbor.questionnaire._settings import BUILDERS, QuestionnaireSettings
@@ -11,9 +12,11 @@ __all__ = [
     "Consensus",
     "Content",
     "Convergence",
+    "MemoryPlan",
     "Organization",
     "QuestionnaireSettings",
     "consensus",
+    "memory_plan",
     "neutral_tensor",
     "organize",
 ]

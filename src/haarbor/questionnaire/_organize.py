@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,17 @@ from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.engines import CpuEngine, GpuEngine, L1Engine, engine_named, is_on_device
 from haarbor.errors import SettingError, ShapeError
+from haarbor.memory import bytes_text
 from haarbor.named_axes import axis_names, n_axes_of
-from haarbor.options import found_text
+from haarbor.options import found_text, require_function
 from haarbor.questionnaire._descent import Descent
 from haarbor.questionnaire._device_entries import checked_device_tensor
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
+from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.questionnaire._settings import QuestionnaireSettings
+from haarbor.questionnaire._streamed_tensor import StreamedTensor
 from haarbor.spectral import affinity_of_distances, cosine_affinity, gaussian_affinity, require_symmetric
 from haarbor.transport import FolderMeans, device_bytes, exponent_by_axis, require_sums_fit
 from haarbor.trees import (
@@ -32,7 +35,7 @@ from haarbor.trees import (
     trees_by_axis,
 )
 
-__all__ = ["Questionnaire", "organize"]
+__all__ = ["Questionnaire", "axis_roles", "organize"]
 
 _MASKED: Mapping[str, Any] = {
     "unmasked": "unmasked",
@@ -59,6 +62,8 @@ def organize(
     engine: str | L1Engine = "auto",
     mask: npt.ArrayLike | None = None,
     content: Content = "auto",
+    memory: int | str | None = None,
+    on_plan: Callable[[MemoryPlan], object] | None = None,
 ) -> Organization:
     r"""Trees on all axes of a tensor, each built from distances along the trees of the others.
 
@@ -110,6 +115,12 @@ def organize(
         entries or, in masks that are added to scores, masked ones.
     content : {"auto", "logits", "probabilities"}, default "auto"
         What the tensor holds, which decides how masked entries are treated; see Notes.
+    memory : int or str, optional
+        What this process may take, in bytes or as in "2GB". A (query, key, head) tensor that does not fit,
+        such as that of a run (``run.tensor()``) or a mapped file, is then read once into temporary files
+        and from there in blocks; the trees are the same.
+    on_plan : function of a MemoryPlan, optional
+        Called before the work starts, where `memory` is given; ``print`` tells the plan.
 
     Returns
     -------
@@ -182,6 +193,15 @@ def organize(
         precision="float64",
         masked_entries="unmasked",
     )
+    require_function("on_plan", on_plan)
+    plan = None if memory is None else _plan(X, names, settings, memory)
+    if plan is not None:
+        if on_plan is not None:
+            on_plan(plan)
+        if plan.is_streamed:
+            require_sums_fit(names, X.shape)  # type: ignore[union-attr]  # the plan was made from it
+            given = _start_trees(start, names, X.shape) if settings.start == "given" else {}  # type: ignore[union-attr]
+            return _organized_from_disk(X, settings, summing, given, mask, content, plan)
     array: Any
     tensor: Any
     gpu = summing if on_device and isinstance(summing, GpuEngine) else None
@@ -208,7 +228,8 @@ def organize(
         from haarbor.questionnaire._device_questionnaire import DeviceQuestionnaire
 
         return DeviceQuestionnaire(tensor, settings, summing, given).answer()
-    return Questionnaire(tensor, settings, summing, given).answer()
+    threads = summing.threads if isinstance(summing, CpuEngine) else None
+    return Questionnaire(_HeldTensor(tensor, settings, threads), settings, summing, given).answer()
 
 
 def _needs(X: object, n_iterations: object) -> dict[str, int]:
@@ -223,6 +244,50 @@ def _needs(X: object, n_iterations: object) -> dict[str, int]:
     return {"n_differences": n_times * each, "n_bytes": device_bytes(shape, 4, copied=not is_on_device(X))}
 
 
+def _plan(X: Any, names: Sequence[str], settings: QuestionnaireSettings, memory: int | str) -> MemoryPlan:
+    """Plan for a limit of memory, where the tensor and the settings allow one."""
+    if not hasattr(X, "shape") or not hasattr(X, "dtype"):
+        X = real_array(X)
+    if len(names) != 3 or ("head" in names and names[2] != "head"):
+        raise SettingError(
+            "memory must go with a tensor of three axes, the heads last; found the axes "
+            f"{tuple(names)}. Move the axis of the heads to the end, or leave memory out."
+        )
+    plan = memory_plan(
+        X.shape, memory, itemsize=8 if np.dtype(X.dtype).itemsize > 4 else 4,
+        heads_per_block=getattr(X, "heads_per_block", 1),
+    )  # fmt: skip
+    if plan.is_streamed and (settings.tree == "haar" or settings.initial != "cosine"):
+        what = "tree='haar'" if settings.tree == "haar" else f"initial={settings.initial!r}"
+        raise SettingError(
+            f"memory must be enough for the whole tensor with {what}; the tensor takes "
+            f"{bytes_text(plan.tensor_bytes)}. Pass more memory, or choose tree='flexible' or 'binary' and "
+            "initial='cosine'."
+        )
+    return plan
+
+
+def _organized_from_disk(
+    X: Any,
+    settings: QuestionnaireSettings,
+    engine: L1Engine,
+    given: Mapping[str, PartitionTree],
+    mask: npt.ArrayLike | None,
+    content: Content,
+    plan: MemoryPlan,
+) -> Organization:
+    source = StreamedTensor(X, settings.axes, mask, content, plan)
+    settings = replace(
+        settings,
+        precision="float32" if source.dtype == np.float32 else "float64",
+        masked_entries=_MASKED[source.kind],
+    )
+    if settings.start == "order":
+        given = {axis: halved_tree(n) for axis, n in zip(settings.axes, source.shape, strict=True)}
+    summing = CpuEngine(min(engine.threads, plan.threads)) if isinstance(engine, CpuEngine) else engine
+    return Questionnaire(source, settings, summing, given).answer()
+
+
 def _start_trees(start: object, names: Sequence[str], shape: Sequence[int]) -> Mapping[str, PartitionTree]:
     """The given first trees, after checking that they fit the tensor."""
     if not isinstance(start, Mapping):
@@ -235,51 +300,73 @@ def _start_trees(start: object, names: Sequence[str], shape: Sequence[int]) -> M
     return trees
 
 
+class _Source(Protocol):
+    """The tensor of a questionnaire, wherever it lies."""
+
+    shape: tuple[int, ...]
+    exponent: int
+
+    def initial_affinity(self, axis: str) -> FloatArray:
+        """First affinity between the slices of an axis."""
+
+    def means(self) -> FolderMeans:
+        """Folder means of the tensor over two to the power of `exponent`, the last axis last."""
+
+
+class _HeldTensor:
+    """A tensor in memory."""
+
+    def __init__(self, tensor: FloatArray, settings: QuestionnaireSettings, threads: int | None) -> None:
+        self.shape = tensor.shape
+        self.exponent = excess_exponent(tensor)
+        self._tensor = tensor
+        self._settings = settings
+        self._threads = threads
+
+    def initial_affinity(self, axis: str) -> FloatArray:
+        affinity = cosine_affinity if self._settings.initial == "cosine" else gaussian_affinity
+        return affinity(self._tensor, axis, axes=self._settings.axes, threads=self._threads)
+
+    def means(self) -> FolderMeans:
+        names = self._settings.axes
+        first, last = axis_roles(names)
+        order = [names.index(axis) for axis in (*first, last)]
+        return FolderMeans(scaled(self._tensor, self.exponent).transpose(order), (*first, last))
+
+
+def axis_roles(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Axes with an initial tree, and the one without."""
+    last = "head" if "head" in names else names[-1]
+    return tuple(axis for axis in names if axis != last), last
+
+
 class Questionnaire:
     """The loop of a questionnaire, and what it keeps from step to step."""
 
     def __init__(
         self,
-        tensor: FloatArray,
+        source: _Source,
         settings: QuestionnaireSettings,
         engine: L1Engine,
         start: Mapping[str, PartitionTree],
     ) -> None:
         self.settings = settings
         names = settings.axes
-        self.last = "head" if "head" in names else names[-1]
-        self.first = tuple(axis for axis in names if axis != self.last)
-        self.threads = engine.threads if isinstance(engine, CpuEngine) else None
-        self.shape = tensor.shape
-        role_order = [names.index(axis) for axis in (*self.first, self.last)]
+        self.first, self.last = axis_roles(names)
+        self.shape = source.shape
         self.start = {axis: start[axis] for axis in self.first if axis in start}
-        self.engine = engine
-        self.exponent = self._excess_exponent(tensor)
-        self.emd = self._emd(tensor.transpose(role_order))
         self.initial = {
-            axis: frozen(self._initial_affinity(tensor, axis))
-            for axis in self.first
-            if axis not in self.start
+            axis: frozen(source.initial_affinity(axis)) for axis in self.first if axis not in self.start
         }
+        self.exponent = source.exponent
+        self.emd = ReusedEmd(
+            source.means(),
+            {axis: (settings.alpha[axis], settings.beta[axis]) for axis in names},
+            engine,
+        )
         self.history: dict[str, list[PartitionTree]] = {axis: [] for axis in names}
         self.affinities: dict[str, FloatArray] = {}
         self.seen_from: dict[str, dict[str, PartitionTree]] = {}
-
-    def _excess_exponent(self, tensor: FloatArray) -> int:
-        return excess_exponent(tensor)
-
-    def _emd(self, tensor: FloatArray) -> ReusedEmd:
-        """Distances between slices of a tensor whose last axis is the one without an initial tree."""
-        settings = self.settings
-        return ReusedEmd(
-            FolderMeans(scaled(tensor, self.exponent), (*self.first, self.last)),
-            {axis: (settings.alpha[axis], settings.beta[axis]) for axis in settings.axes},
-            self.engine,
-        )
-
-    def _initial_affinity(self, tensor: FloatArray, axis: str) -> FloatArray:
-        affinity = cosine_affinity if self.settings.initial == "cosine" else gaussian_affinity
-        return affinity(tensor, axis, axes=self.settings.axes, threads=self.threads)
 
     def _tree(self, affinity: FloatArray) -> PartitionTree:
         settings = self.settings

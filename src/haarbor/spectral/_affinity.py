@@ -23,6 +23,7 @@ __all__ = [
     "affinity_of_distances",
     "affinity_of_products",
     "cosine_affinity",
+    "cosine_affinity_of_blocks",
     "distance_affinity",
     "gaussian_affinity",
     "kernel_of_distances",
@@ -79,26 +80,36 @@ def cosine_affinity(
     """
     tensor, position, has_nan = _slices_of(X, axis, axes, nan_is_missing=True)
     workers = thread_count(threads)
+    n_slices = tensor.shape[position]
     if excess_exponent(tensor):
         tensor = _with_ordinary_slices(tensor, position)
-    inner, overlap = _products(tensor, position, has_nan, workers)
+    inner, overlap = _products(slice_blocks(tensor, position), n_slices, has_nan, workers)
     if (np.diagonal(overlap) < SMALL_SQUARES).any():
         ordinary = _with_ordinary_slices(tensor, position)
         if ordinary is not tensor:
-            inner, overlap = _products(ordinary, position, has_nan, workers)
+            inner, overlap = _products(slice_blocks(ordinary, position), n_slices, has_nan, workers)
     return affinity_of_products(inner, overlap)
 
 
-def affinity_of_products(inner: FloatArray, overlap: FloatArray) -> FloatArray:
-    """Mutual cosines from inner products.
+def cosine_affinity_of_blocks(
+    blocks: Sequence[Callable[[], FloatArray]], n_slices: int, threads: int
+) -> FloatArray:
+    """Mutual cosine between slices, as :func:`cosine_affinity` says, of a tensor that is read in blocks.
 
     Parameters
     ----------
-    inner : ndarray of float64, shape (n, n)
-        Inner products of slices i <= j; the others are not read.
-    overlap : ndarray of float64, shape (n, n)
-        Sums of squares of slice i over the entries present in j.
+    blocks : sequence of functions without arguments
+        Each returns an array of shape (n_slices, n_steps, n_inner), finite and of ordinary size; over all of
+        them every entry of a slice comes once. Entries that are zero for one of the last axis and not for
+        another take longer.
+    n_slices : int
+    threads : int
     """
+    return affinity_of_products(*_products(blocks, n_slices, False, threads))
+
+
+def affinity_of_products(inner: FloatArray, overlap: FloatArray) -> FloatArray:
+    n_slices = inner.shape[0]
     inner = np.triu(inner) + np.triu(inner, 1).T
     norms = np.sqrt(overlap * overlap.T)
     affinity = np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0)
@@ -106,7 +117,7 @@ def affinity_of_products(inner: FloatArray, overlap: FloatArray) -> FloatArray:
     empty = np.diagonal(overlap) == 0
     if empty.any():
         warnings.warn(
-            f"{int(empty.sum())} of {empty.size} slices hold only zeros (first: {int(np.argmax(empty))}); "
+            f"{int(empty.sum())} of {n_slices} slices hold only zeros (first: {int(np.argmax(empty))}); "
             "they are taken as alike among themselves and unlike all others. Drop them if they are padding.",
             AffinityWarning,
             stacklevel=3,
@@ -123,13 +134,11 @@ def _with_ordinary_slices(tensor: FloatArray, position: int) -> FloatArray:
 
 
 def _products(
-    tensor: FloatArray, position: int, has_nan: bool, threads: int
+    blocks: Sequence[Callable[[], FloatArray]], n_slices: int, has_nan: bool, threads: int
 ) -> tuple[FloatArray, FloatArray]:
     """Inner products of slices i <= j, and sums of squares of slice i over the entries present in j."""
-    from haarbor.engines import add_row_products
+    from haarbor.engines import add_row_products, add_sparse_products
     from haarbor.spectral._presence_kernels import squares_by_presence
-
-    n_slices = tensor.shape[position]
 
     def sums(form: Callable[[], FloatArray]) -> tuple[FloatArray, FloatArray]:
         block = form().astype(np.float64, copy=False)
@@ -138,6 +147,9 @@ def _products(
         flat = block.reshape(n_slices, -1)
         inner = np.zeros((n_slices, n_slices))
         overlap = np.zeros((n_slices, n_slices))
+        # Of a tensor, what is zero in one head is zero in all, and the sums below know that.
+        if block.shape[2] == 1 and add_sparse_products(flat, inner, overlap):
+            return inner, overlap
         add_row_products(flat, flat, True, inner)
         # Columns that are present in the same slices can be added before the product: under a
         # causal mask one column per key is left, whatever the number of heads.
@@ -149,7 +161,7 @@ def _products(
 
     inner = np.zeros((n_slices, n_slices))
     overlap = np.zeros((n_slices, n_slices))
-    for part, part_overlap in ordered_results(sums, slice_blocks(tensor, position), threads):
+    for part, part_overlap in ordered_results(sums, blocks, threads):
         inner += part
         overlap += part_overlap
     return inner, overlap

@@ -45,6 +45,7 @@ class DeviceFolderMeans(FolderMeans):
         xp = engine.device.xp
         self._axes = (axes[-1], *axes[:-1])
         self._tensor = xp.ascontiguousarray(xp.moveaxis(tensor, -1, 0))
+        self._shape = tuple(self._tensor.shape)
         self._dtype = np.dtype(np.float64 if tensor.dtype == np.float64 else np.float32)
         self._gpu = engine
 
