@@ -139,6 +139,7 @@ def _organize_run(
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable
     from haarbor.cli._said_line import say
+    from haarbor.engines import engine_named, engine_text
     from haarbor.store import open_run
 
     opened = open_run(place)
@@ -151,6 +152,7 @@ def _organize_run(
         f"Organising {n_heads} head{'' if n_heads == 1 else 's'}, {sizes.n_queries} x {sizes.n_keys}, "
         f"{opened.n_batches} batch{'' if opened.n_batches == 1 else 'es'} ..."
     )
+    say(f"Engine: {engine_text(engine_named('auto'))}.")
     with shown_progress("organising", opened.n_batches) as advance:
         found = organize_run(part, options=options, on_progress=advance)
     summary = organize_summary(opened, found)

@@ -2,6 +2,7 @@
 
 from haarbor.engines._cpu import CpuEngine
 from haarbor.engines._engine import FeatureBlock, L1Engine, checked_sums, engine_named
+from haarbor.engines._engine_text import engine_text
 from haarbor.engines._parallel_map import parallel_map
 from haarbor.engines._row_products import add_row_products, add_sparse_products
 from haarbor.engines._worker_threads import ordered_results, thread_count, usable_cores
@@ -14,6 +15,7 @@ __all__ = [
     "add_sparse_products",
     "checked_sums",
     "engine_named",
+    "engine_text",
     "ordered_results",
     "parallel_map",
     "thread_count",
