@@ -20,6 +20,7 @@ def test_organize_says_in_words_what_it_found(command, captured_run):
     assert done.code == 0, done.err
     assert "12 heads on 3 batches" in done.out
     assert "Organising 12 heads, 12 x 12, 3 batches ..." in done.err
+    assert "Engine: cpu, " in done.err
     found = json.loads(command("organize", out, "--json").out)
     assert found["batches_reused"] == 3
     assert len(found["highest_entropy"]) == 5

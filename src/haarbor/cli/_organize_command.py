@@ -147,6 +147,7 @@ def _organize_run(
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable
     from haarbor.cli._said_line import say
+    from haarbor.engines import CpuEngine, engine_text
     from haarbor.store import open_run
 
     opened = open_run(place)
@@ -163,8 +164,8 @@ def _organize_run(
         found = organize_run(part, options=options, on_progress=advance)
     summary = organize_summary(opened, found)
     summary["engine"] = part.load_result("organization", batch=part.batches[-1]).settings.engine
-    if summary["engine"] == "gpu":
-        say("Computed on the GPU.")
+    # Told afterwards, because "auto" chooses for each batch by its size.
+    say(f"Engine: {engine_text(CpuEngine()) if summary['engine'] == 'cpu' else summary['engine']}.")
     written = []
     if folder is not None:
         written = write_run_tables(opened, folder, part.content, part.stream)

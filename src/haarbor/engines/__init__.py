@@ -5,6 +5,7 @@ from haarbor.engines._device import Device
 from haarbor.engines._device_arrays import is_on_device, numbers_in_memory_order
 from haarbor.engines._engine import FeatureBlock, L1Engine, checked_sums
 from haarbor.engines._engine_choice import engine_named
+from haarbor.engines._engine_text import engine_text
 from haarbor.engines._gpu_engine import GpuEngine
 from haarbor.engines._parallel_map import parallel_map
 from haarbor.engines._row_products import add_row_products, add_sparse_products
@@ -20,6 +21,7 @@ __all__ = [
     "add_sparse_products",
     "checked_sums",
     "engine_named",
+    "engine_text",
     "is_on_device",
     "numbers_in_memory_order",
     "ordered_results",

@@ -41,7 +41,7 @@ class StreamedTensor:
     def __init__(self, X: Any, axes: Sequence[str], mask: Any, content: Content, plan: MemoryPlan) -> None:
         self.axes = tuple(axes)
         self.plan = plan
-        self.shape: tuple[int, int, int] = tuple(X.shape)
+        self.shape: tuple[int, ...] = tuple(X.shape)
         n_queries, n_keys, n_heads = self.shape
         self.dtype = np.dtype(np.float64 if np.dtype(X.dtype).itemsize > 4 else np.float32)
         valid = None if mask is None else np.broadcast_to(checked_mask(mask, axes, self.shape), self.shape)
