@@ -10,6 +10,7 @@ from haarbor.engines._pair_tiles import pair_tiles
 
 class NumpyDevice:
     name = "numpy"
+    number = 0
     xp = np
 
     def __init__(self, free=1 << 40):

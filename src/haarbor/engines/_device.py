@@ -19,6 +19,7 @@ class Device(Protocol):
     """
 
     name: str
+    number: int
     xp: Any
     """The array module: cupy, or one that is used like it."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.errors import ShapeError
+from haarbor.errors import EngineError, ShapeError
 
 __all__ = ["device_array", "is_on_device", "numbers_in_memory_order"]
 
@@ -57,6 +57,8 @@ def device_array(given: Any, device: Any) -> Any:
     ------
     ShapeError
         If the array does not hold real numbers.
+    EngineError
+        If it is on another device than the current one.
     """
     xp = device.xp
     if str(getattr(given, "dtype", "")) == "torch.bfloat16":
@@ -65,7 +67,14 @@ def device_array(given: Any, device: Any) -> Any:
         given = given.detach()
     array = given if isinstance(given, xp.ndarray) else None
     if array is None:
-        array = xp.from_dlpack(given) if is_on_device(given) else xp.asarray(given)
+        shared = is_on_device(given) and hasattr(given, "__dlpack__")
+        array = xp.from_dlpack(given) if shared else xp.asarray(given)
+    place = getattr(getattr(array, "device", None), "id", device.number)
+    if place != device.number:
+        raise EngineError(
+            f"the tensor must be on the current device, GPU {device.number}; found it on GPU {place}. "
+            f"Make that the current one with torch.cuda.set_device({place}), or move the tensor."
+        )
     if array.dtype.kind not in "fiub":
         raise ShapeError(
             f"the tensor must hold real numbers; found dtype {array.dtype}. "
