@@ -18,9 +18,18 @@ from haarbor.stored_result import stored_result
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
 from haarbor.wavelets._haar_system import haar_system
 from haarbor.wavelets._haar_transform import haar_transform
-from haarbor.wavelets._product_order import largest_products
+from haarbor.wavelets._product_order import LargestProducts, largest_products
 
-__all__ = ["HeadEntropy", "NetworkEntropy", "head_entropy", "network_entropy", "sorted_coefficients"]
+__all__ = [
+    "HeadEntropy",
+    "NetworkEntropy",
+    "PowerSums",
+    "entropy_of_network",
+    "head_entropy",
+    "network_entropy",
+    "power_sums_of",
+    "sorted_coefficients",
+]
 
 
 @stored_result("HeadEntropy")
@@ -181,11 +190,16 @@ def network_entropy(
     """
     names = axis_names(axes, n_axes_of(X))
     sums = _power_sums(real_array(X)[..., None], (*names, "(whole)"), names, trees, k, p)
+    return entropy_of_network(sums)
+
+
+def entropy_of_network(sums: PowerSums) -> NetworkEntropy:
+    """Entropy of the one column of the sums."""
     fields = {name: value[0] for name, value in sums.fields().items()}
     least, most = fields.pop("tie_interval")
     return NetworkEntropy(
         **{name: float(value) for name, value in fields.items()},
-        tie_interval=(float(least), float(most)), k=sums.k, n_functions=sums.n_functions, p=float(p),
+        tie_interval=(float(least), float(most)), k=sums.k, n_functions=sums.n_functions, p=sums.p,
     )  # fmt: skip
 
 
@@ -234,7 +248,7 @@ def sorted_coefficients(
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _PowerSums:
+class PowerSums:
     """Sums that both entropies are made of, with one entry per head."""
 
     chosen: FloatArray
@@ -310,7 +324,7 @@ def _power_sums(
     trees: Mapping[str, PartitionTree],
     k: int,
     p: float,
-) -> _PowerSums:
+) -> PowerSums:
     """Sums over the expansion along all axes but the last, for each position on the last axis."""
     power = require_real_number("p", p, positive=True)
     n_largest = require_whole_number("k", k, 1)
@@ -326,36 +340,67 @@ def _power_sums(
     exponents = excess_exponents(tensor, tuple(range(len(expanded))))
     coefficients = haar_transform(scaled(tensor, exponents), {axis: trees[axis] for axis in expanded}, names)
     products = largest_products([haar_system(trees[axis]) for axis in expanded], n_largest)
-    constant = coefficients[(0,) * len(expanded)].astype(np.float64)
     rest, rest_energy = _column_sums(coefficients, power)
+    listed = np.concatenate([products.above, products.tied])
+    return power_sums_of(
+        products,
+        coefficients[tuple(listed.T)].astype(np.float64),
+        coefficients[(0,) * len(expanded)].astype(np.float64),
+        (rest, rest_energy),
+        exponents=exponents,
+        p=power,
+        n_functions=coefficients[..., 0].size,
+    )
 
-    def powers(chosen: IntArray) -> FloatArray:
-        # Overflow is reported when the figures are checked.
-        with np.errstate(over="ignore"):
-            values: FloatArray = np.abs(coefficients[tuple(chosen.T)].astype(np.float64)) ** power
-        return values
 
-    above = powers(products.above).sum(axis=0)
-    chosen_rest = powers(products.chosen[1:]).sum(axis=0)
-    tied = powers(products.tied)
-    taken = products.n_from_tied
-    ordered = np.sort(tied, axis=0)
-    chosen = coefficients[tuple(products.chosen.T)].astype(np.float64)
+def power_sums_of(
+    products: LargestProducts,
+    coefficients: FloatArray,
+    constant: FloatArray,
+    rest: tuple[FloatArray, FloatArray],
+    *,
+    exponents: IntArray,
+    p: float,
+    n_functions: int,
+) -> PowerSums:
+    """Sums that the entropies are made of, from the coefficients that count.
+
+    Parameters
+    ----------
+    products : LargestProducts
+    coefficients : ndarray of float64, shape (n, n_columns)
+        Those of ``products.above`` and then of ``products.tied``.
+    constant : ndarray of float64, shape (n_columns,)
+        That of the constant function.
+    rest : (ndarray, ndarray), shape (n_columns,) each
+        Sums of ``|coefficient|**p`` and of squares over all functions but the constant one.
+    exponents : ndarray of int, shape (n_columns,)
+        Powers of two by which the coefficients were divided.
+    p : float
+    n_functions : int
+    """
+    n_above, n_chosen = products.above.shape[0], products.chosen.shape[0]
+    # Overflow is reported when the figures are checked.
     with np.errstate(over="ignore"):
-        constant_power = np.abs(constant) ** power
-    return _PowerSums(
+        powers = np.abs(coefficients) ** p
+        constant_power = np.abs(constant) ** p
+    above = powers[:n_above].sum(axis=0)
+    chosen_rest = powers[1:n_chosen].sum(axis=0)
+    ordered = np.sort(powers[n_above:], axis=0)
+    taken = products.n_from_tied
+    return PowerSums(
         chosen=constant_power + chosen_rest,
         chosen_rest=chosen_rest,
         least=above + ordered[:taken].sum(axis=0),
-        most=above + ordered[tied.shape[0] - taken :].sum(axis=0),
-        everything=constant_power + rest,
+        most=above + ordered[ordered.shape[0] - taken :].sum(axis=0),
+        everything=constant_power + rest[0],
         constant=constant,
-        chosen_energy=np.square(chosen).sum(axis=0),
-        rest_energy=rest_energy,
+        chosen_energy=np.square(coefficients[:n_chosen]).sum(axis=0),
+        rest_energy=rest[1],
         exponents=exponents,
-        p=power,
-        k=products.chosen.shape[0],
-        n_functions=coefficients[..., 0].size,
+        p=p,
+        k=n_chosen,
+        n_functions=n_functions,
     )
 
 
