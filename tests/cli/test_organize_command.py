@@ -26,6 +26,17 @@ def test_organize_says_in_words_what_it_found(command, captured_run):
     assert len(found["highest_entropy"]) == 5
 
 
+def test_a_limit_of_memory_is_planned_before_the_work(command, copied_run):
+    done = command("organize", copied_run, "--memory", "1kB")
+    assert done.code == 1
+    assert "memory must hold the distances and one block" in done.err
+    assert len(done.err.strip().splitlines()[-1]) < 300
+    done = command("organize", copied_run, "--memory", "100 GB")
+    assert done.code == 0, done.err
+    assert "Plan: the tensor of " in done.err
+    assert "fits into 100.0 GB: it is read once and held" in done.err
+
+
 def test_organize_takes_logits_with_their_mask(command, captured_run):
     out, _ = captured_run
     done = command("organize", out, "--content", "logits", "--json")

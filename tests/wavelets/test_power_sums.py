@@ -14,8 +14,15 @@ def sums(k, p=1.0, exponents=(0, 0, 0)):
     products = largest_products([haar_system(PAIR)], k)
     sizes = np.abs(COEFFICIENTS[1:])
     rest = ((sizes**p).sum(axis=0), (sizes**2).sum(axis=0))
+    listed = np.concatenate([products.above, products.tied])[:, 0]
     return power_sums_of(
-        lambda functions: COEFFICIENTS[functions[:, 0]], rest, products, p, np.array(exponents), 2
+        products,
+        COEFFICIENTS[listed],
+        COEFFICIENTS[0],
+        rest,
+        exponents=np.array(exponents),
+        p=p,
+        n_functions=2,
     )
 
 

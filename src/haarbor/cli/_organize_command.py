@@ -94,6 +94,14 @@ def organize(
             help="What computes: the GPU (with CuPy), the cores, or by default the GPU where that pays.",
         ),
     ] = "auto",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory to take at the most, such as 2GB; a batch that does not fit is read in blocks.",
+            callback=named,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Organise a run or an array, and score its heads.
@@ -122,13 +130,13 @@ def organize(
         folder = None if out is None else Path(out)
         if folder is not None:
             require_folder_place("--out", folder)
-        _organize_run(run, folder, content, stream, options, as_json)
+        _organize_run(run, folder, content, stream, options, as_json, memory=memory)
         return
     if stream is not None:
         raise SettingError("--stream must go with a run; RUN is an array file. Leave it out.")
     folder = Path(f"{Path(run).stem}-organized" if out is None else out)
     require_folder_place("--out", folder)
-    _organize_array(run, folder, content, of_array, options, as_json)
+    _organize_array(run, folder, content, of_array, options, as_json, memory)
 
 
 def _organize_run(
@@ -139,6 +147,7 @@ def _organize_run(
     options: dict[str, Any],
     as_json: bool,
     more: tuple[str, ...] = (),
+    memory: str | None = None,
 ) -> None:
     from haarbor.analysis import asked_part, organize_run
     from haarbor.cli._json_answer import echo_json
@@ -161,7 +170,13 @@ def _organize_run(
         f"{opened.n_batches} batch{'' if opened.n_batches == 1 else 'es'} ..."
     )
     with shown_progress("organising", opened.n_batches) as advance:
-        found = organize_run(part, options=options, on_progress=advance)
+        found = organize_run(
+            part,
+            options=options,
+            on_progress=advance,
+            memory=memory,
+            on_plan=lambda plan: say(f"Plan: {plan}."),
+        )
     summary = organize_summary(opened, found)
     summary["engine"] = part.load_result("organization", batch=part.batches[-1]).settings.engine
     # Told afterwards, because "auto" chooses for each batch by its size.
@@ -186,6 +201,7 @@ def _organize_array(
     of_array: dict[str, Any],
     options: dict[str, Any],
     as_json: bool,
+    memory: str | None,
 ) -> None:
     from haarbor.cli._array_file import ArrayFile
     from haarbor.cli._choices import checked_choice
@@ -213,12 +229,15 @@ def _organize_array(
             "",
             f"Next: haarbor report {kept} -o report.html",
         )
-        _organize_run(str(kept), folder, run.plan.content(content), None, options, as_json, next_steps)
+        _organize_run(
+            str(kept), folder, run.plan.content(content), None, options, as_json, next_steps, memory
+        )
         return
     wrong = [
         option
         for option, given in (
             ("--content", content),
+            ("--memory", memory),
             ("--heads-per-layer", of_array["--heads-per-layer"]),
             ("--causal", of_array["--causal"]),
         )

@@ -6,6 +6,7 @@ from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Convergence, Organization
 from haarbor.questionnaire._organize import organize
 from haarbor.questionnaire._settings import BUILDERS, QuestionnaireSettings
+from haarbor.questionnaire._streamed_tensor import StreamedTensor
 
 __all__ = [
     "BUILDERS",
@@ -15,6 +16,7 @@ __all__ = [
     "MemoryPlan",
     "Organization",
     "QuestionnaireSettings",
+    "StreamedTensor",
     "consensus",
     "memory_plan",
     "neutral_tensor",

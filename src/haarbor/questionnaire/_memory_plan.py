@@ -50,6 +50,21 @@ class MemoryPlan:
             f"thread{'s' if self.threads > 1 else ''}; {peak} at the most"
         )
 
+    def require_offered(self, tree: str, initial: str) -> None:
+        """Raise if a tensor that is streamed cannot be organised in this way.
+
+        Raises
+        ------
+        SettingError
+        """
+        if self.is_streamed and (tree == "haar" or initial != "cosine"):
+            what = "tree='haar'" if tree == "haar" else f"initial={initial!r}"
+            raise SettingError(
+                f"memory must be enough for the whole tensor with {what}; the tensor takes "
+                f"{bytes_text(self.tensor_bytes)}. Pass more memory, or choose tree='flexible' or 'binary' "
+                "and initial='cosine'."
+            )
+
 
 def memory_plan(
     shape: Sequence[int], memory: int | str, *, itemsize: int = 4, heads_per_block: int = 1

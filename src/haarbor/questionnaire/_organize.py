@@ -13,7 +13,6 @@ from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.engines import CpuEngine, GpuEngine, L1Engine, engine_named, is_on_device
 from haarbor.errors import SettingError, ShapeError
-from haarbor.memory import bytes_text
 from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.options import found_text, require_function
 from haarbor.questionnaire._descent import Descent
@@ -194,14 +193,18 @@ def organize(
         masked_entries="unmasked",
     )
     require_function("on_plan", on_plan)
-    plan = None if memory is None else _plan(X, names, settings, memory)
+    # Anything that has a shape and can be read head by head.
+    source: Any = X
+    # The limit is one of the host, where a tensor on a GPU takes nothing.
+    plan = None if on_device else _plan(source, names, memory)
     if plan is not None:
         if on_plan is not None:
             on_plan(plan)
         if plan.is_streamed:
-            require_sums_fit(names, X.shape)  # type: ignore[union-attr]  # the plan was made from it
-            given = _start_trees(start, names, X.shape) if settings.start == "given" else {}  # type: ignore[union-attr]
-            return _organized_from_disk(X, settings, summing, given, mask, content, plan)
+            plan.require_offered(settings.tree, settings.initial)
+            require_sums_fit(names, source.shape)
+            given = _start_trees(start, names, source.shape) if settings.start == "given" else {}
+            return _organized_from_disk(source, settings, summing, given, mask, content, plan)
     array: Any
     tensor: Any
     gpu = summing if on_device and isinstance(summing, GpuEngine) else None
@@ -244,8 +247,12 @@ def _needs(X: object, n_iterations: object) -> dict[str, int]:
     return {"n_differences": n_times * each, "n_bytes": device_bytes(shape, 4, copied=not is_on_device(X))}
 
 
-def _plan(X: Any, names: Sequence[str], settings: QuestionnaireSettings, memory: int | str) -> MemoryPlan:
-    """Plan for a limit of memory, where the tensor and the settings allow one."""
+def _plan(X: Any, names: Sequence[str], memory: int | str | None) -> MemoryPlan | None:
+    """Plan for a limit of memory; None without one."""
+    if isinstance(X, StreamedTensor):
+        return X.plan
+    if memory is None:
+        return None
     if not hasattr(X, "shape") or not hasattr(X, "dtype"):
         X = real_array(X)
     if len(names) != 3 or ("head" in names and names[2] != "head"):
@@ -253,18 +260,10 @@ def _plan(X: Any, names: Sequence[str], settings: QuestionnaireSettings, memory:
             "memory must go with a tensor of three axes, the heads last; found the axes "
             f"{tuple(names)}. Move the axis of the heads to the end, or leave memory out."
         )
-    plan = memory_plan(
+    return memory_plan(
         X.shape, memory, itemsize=8 if np.dtype(X.dtype).itemsize > 4 else 4,
         heads_per_block=getattr(X, "heads_per_block", 1),
     )  # fmt: skip
-    if plan.is_streamed and (settings.tree == "haar" or settings.initial != "cosine"):
-        what = "tree='haar'" if settings.tree == "haar" else f"initial={settings.initial!r}"
-        raise SettingError(
-            f"memory must be enough for the whole tensor with {what}; the tensor takes "
-            f"{bytes_text(plan.tensor_bytes)}. Pass more memory, or choose tree='flexible' or 'binary' and "
-            "initial='cosine'."
-        )
-    return plan
 
 
 def _organized_from_disk(
@@ -276,7 +275,7 @@ def _organized_from_disk(
     content: Content,
     plan: MemoryPlan,
 ) -> Organization:
-    source = StreamedTensor(X, settings.axes, mask, content, plan)
+    source = X if isinstance(X, StreamedTensor) else StreamedTensor(X, settings.axes, mask, content, plan)
     settings = replace(
         settings,
         precision="float32" if source.dtype == np.float32 else "float64",
@@ -284,8 +283,7 @@ def _organized_from_disk(
     )
     if settings.start == "order":
         given = {axis: halved_tree(n) for axis, n in zip(settings.axes, source.shape, strict=True)}
-    summing = CpuEngine(min(engine.threads, plan.threads)) if isinstance(engine, CpuEngine) else engine
-    return Questionnaire(source, settings, summing, given).answer()
+    return Questionnaire(source, settings, source.engine(engine), given).answer()
 
 
 def _start_trees(start: object, names: Sequence[str], shape: Sequence[int]) -> Mapping[str, PartitionTree]:

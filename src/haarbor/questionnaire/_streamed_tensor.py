@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from haarbor.array_types import AnyArray, BoolArray, FloatArray, real_array
-from haarbor.binary_scale import excess_exponent, scaled
+from haarbor.binary_scale import excess_exponent, scaled, unscaled
+from haarbor.engines import CpuEngine, L1Engine
 from haarbor.errors import DataError
 from haarbor.named_axes import checked_mask
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._memory_plan import STARTING_HEADS, MemoryPlan
 from haarbor.spectral import cosine_affinity_of_blocks
 from haarbor.transport import ScratchTensor, StreamedFolderMeans
+from haarbor.trees import PartitionTree
 
 __all__ = ["StreamedTensor"]
 
@@ -95,6 +97,27 @@ class StreamedTensor:
             matrices: FloatArray = np.empty((count, *self.shape[:2]), self.dtype)
             self.scratch.read((head, 0, 0), matrices)
             self._put(head, scaled(matrices, self.exponent))
+
+    @property
+    def ndim(self) -> int:
+        """Three."""
+        return 3
+
+    def tree_emd(
+        self,
+        axis: str,
+        trees: Mapping[str, PartitionTree],
+        exponents: Mapping[str, tuple[float, float]],
+        engine: L1Engine,
+    ) -> FloatArray:
+        """What :func:`haarbor.tree_emd` says, of the slices of `axis`; `exponents` are (alpha, beta)."""
+        means = self.means()
+        sums = means.l1_sums(axis, trees, exponents, self.engine(engine))
+        return unscaled(means.weighted_total(axis, sums, trees, exponents), self.exponent, "tree distances")
+
+    def engine(self, engine: L1Engine) -> L1Engine:
+        """The engine with no more threads than the plan has room for."""
+        return CpuEngine(min(engine.threads, self.plan.threads)) if isinstance(engine, CpuEngine) else engine
 
     def initial_affinity(self, axis: str) -> FloatArray:
         """Mutual cosine between the slices of one of the first two axes."""

@@ -140,13 +140,15 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
 def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
     """`affinity` as a float64 matrix after checking that it is one."""
     matrix = require_square(affinity, "affinity")
-    if not np.isfinite(matrix).all():
+    # A comparison with NaN is false, so that this is true of usable numbers only.
+    usable = matrix.min() >= 0 and matrix.max() < np.inf
+    if not usable and not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
         raise AffinityError(
             f"affinity must be finite; entry ({row}, {column}) is {matrix[row, column]}. "
             "Drop such items, or correct them."
         )
-    if (matrix < 0).any():
+    if not usable:
         row, column = np.argwhere(matrix < 0)[0]
         raise AffinityError(
             f"affinity must be non-negative; entry ({row}, {column}) is {matrix[row, column]:.3g}. "

@@ -256,7 +256,8 @@ class FolderMeans:
         outer = _ground_weight(layout.outer_axes, trees, exponents)
         feature = _ground_weight((layout.feature_axis,), trees, exponents)
         total: FloatArray = outer * feature * sums[0]
-        total += feature * sums[1]
+        if layout.outer_axes:
+            total += feature * sums[1]
         total += sums[2]
         return total
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.array_types import FloatArray, IntArray
+from haarbor.array_types import FloatArray
 from haarbor.engines import GpuEngine
 from haarbor.trees import PartitionTree
 from haarbor.wavelets._device_haar import device_coefficients
@@ -80,16 +80,15 @@ def _sums_of_heads(
         energies += (sizes * sizes).sum(axis=1)
     shape = heads.shape[1:]
 
-    def values(functions: IntArray) -> FloatArray:
-        places = xp.asarray(np.ravel_multi_index(tuple(functions.T), shape))
-        found: FloatArray = device.on_host(coefficients[:, places]).T.astype(np.float64)
-        return found
-
+    listed = np.concatenate([products.above, products.tied])
+    places = xp.asarray(np.ravel_multi_index(tuple(listed.T), shape))
+    chosen: FloatArray = device.on_host(coefficients[:, places]).T.astype(np.float64)
     return power_sums_of(
-        values,
-        (device.on_host(sums), device.on_host(energies)),
         products,
-        power,
-        np.zeros(n_heads, dtype=np.int64),
-        coefficients.shape[1],
+        chosen,
+        device.on_host(coefficients[:, 0]).astype(np.float64),
+        (device.on_host(sums), device.on_host(energies)),
+        exponents=np.zeros(n_heads, dtype=np.int64),
+        p=power,
+        n_functions=coefficients.shape[1],
     )

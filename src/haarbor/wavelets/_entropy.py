@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray, IntArray, frozen, real_array
+from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import excess_exponents, scaled
 from haarbor.engines import is_on_device, ordered_results, usable_cores
 from haarbor.errors import ShapeError, TreeError
@@ -24,7 +24,16 @@ from haarbor.wavelets._haar_transform import haar_transform
 from haarbor.wavelets._power_sums import PowerSums, power_sums_of
 from haarbor.wavelets._product_order import largest_products
 
-__all__ = ["HeadEntropy", "NetworkEntropy", "head_entropy", "network_entropy", "sorted_coefficients"]
+__all__ = [
+    "HeadEntropy",
+    "NetworkEntropy",
+    "PowerSums",
+    "entropy_of_network",
+    "head_entropy",
+    "network_entropy",
+    "power_sums_of",
+    "sorted_coefficients",
+]
 
 
 @stored_result("HeadEntropy")
@@ -189,11 +198,16 @@ def network_entropy(
     """
     names = axis_names(axes, n_axes_of(X))
     sums = _power_sums(_array_of(X)[..., None], (*names, "(whole)"), names, trees, k, p)
+    return entropy_of_network(sums)
+
+
+def entropy_of_network(sums: PowerSums) -> NetworkEntropy:
+    """Entropy of the one column of the sums."""
     fields = {name: value[0] for name, value in sums.fields().items()}
     least, most = fields.pop("tie_interval")
     return NetworkEntropy(
         **{name: float(value) for name, value in fields.items()},
-        tie_interval=(float(least), float(most)), k=sums.k, n_functions=sums.n_functions, p=float(p),
+        tie_interval=(float(least), float(most)), k=sums.k, n_functions=sums.n_functions, p=sums.p,
     )  # fmt: skip
 
 
@@ -271,13 +285,16 @@ def _power_sums(
     # Each head is scaled to ordinary size by itself, because sums never mix heads.
     exponents = excess_exponents(tensor, tuple(range(len(expanded))))
     coefficients = haar_transform(scaled(tensor, exponents), {axis: trees[axis] for axis in expanded}, names)
-
-    def values(functions: IntArray) -> FloatArray:
-        found: FloatArray = coefficients[tuple(functions.T)].astype(np.float64)
-        return found
-
+    rest, rest_energy = _column_sums(coefficients, power)
+    listed = np.concatenate([products.above, products.tied])
     return power_sums_of(
-        values, _column_sums(coefficients, power), products, power, exponents, coefficients[..., 0].size
+        products,
+        coefficients[tuple(listed.T)].astype(np.float64),
+        coefficients[(0,) * len(expanded)].astype(np.float64),
+        (rest, rest_energy),
+        exponents=exponents,
+        p=power,
+        n_functions=coefficients[..., 0].size,
     )
 
 

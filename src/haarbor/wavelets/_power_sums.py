@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,48 +84,51 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def power_sums_of(
-    values: Callable[[IntArray], FloatArray],
-    rest: tuple[FloatArray, FloatArray],
     products: LargestProducts,
-    power: float,
+    coefficients: FloatArray,
+    constant: FloatArray,
+    rest: tuple[FloatArray, FloatArray],
+    *,
     exponents: IntArray,
+    p: float,
     n_functions: int,
 ) -> PowerSums:
-    """Sums over the expansions of some heads.
+    """Sums that the entropies are made of, from the coefficients that count.
 
     Parameters
     ----------
-    values : function of an array of products, shape (m, n_axes)
-        Their coefficients in float64, shape (m, n_heads).
-    rest : (sums, energies)
-        Sums of powers and of squares over all functions but the constant, shape (n_heads,) each.
     products : LargestProducts
-    power : float
-    exponents : ndarray of int, shape (n_heads,)
+    coefficients : ndarray of float64, shape (n, n_columns)
+        Those of ``products.above`` and then of ``products.tied``.
+    constant : ndarray of float64, shape (n_columns,)
+        That of the constant function.
+    rest : (ndarray, ndarray), shape (n_columns,) each
+        Sums of ``|coefficient|**p`` and of squares over all functions but the constant one.
+    exponents : ndarray of int, shape (n_columns,)
         Powers of two by which the coefficients were divided.
+    p : float
     n_functions : int
     """
-    chosen = values(products.chosen)
-    constant = chosen[0]
+    n_above, n_chosen = products.above.shape[0], products.chosen.shape[0]
     # Overflow is reported when the figures are checked.
     with np.errstate(over="ignore"):
-        above = (np.abs(values(products.above)) ** power).sum(axis=0)
-        tied = np.abs(values(products.tied)) ** power
-        chosen_rest = (np.abs(chosen[1:]) ** power).sum(axis=0)
-        constant_power = np.abs(constant) ** power
+        powers = np.abs(coefficients) ** p
+        constant_power = np.abs(constant) ** p
+    above = powers[:n_above].sum(axis=0)
+    chosen_rest = powers[1:n_chosen].sum(axis=0)
+    ordered = np.sort(powers[n_above:], axis=0)
     taken = products.n_from_tied
-    ordered = np.sort(tied, axis=0)
     return PowerSums(
         chosen=constant_power + chosen_rest,
         chosen_rest=chosen_rest,
         least=above + ordered[:taken].sum(axis=0),
-        most=above + ordered[tied.shape[0] - taken :].sum(axis=0),
+        most=above + ordered[ordered.shape[0] - taken :].sum(axis=0),
         everything=constant_power + rest[0],
         constant=constant,
-        chosen_energy=np.square(chosen).sum(axis=0),
+        chosen_energy=np.square(coefficients[:n_chosen]).sum(axis=0),
         rest_energy=rest[1],
         exponents=exponents,
-        p=power,
-        k=products.chosen.shape[0],
+        p=p,
+        k=n_chosen,
         n_functions=n_functions,
     )
