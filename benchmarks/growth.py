@@ -1,9 +1,11 @@
 """How the time of ``haarbor.organize`` grows with tokens and heads, and the exponents that fit.
 
 python benchmarks/growth.py
+python benchmarks/growth.py --long   # matrices of up to 4,096 items, and what eigenpairs take there
 """
 
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -37,8 +39,41 @@ def sweep(label, sizes, tensors):
           f"over the larger half {fitted_exponent(sizes[-2:], times[-2:]):.2f}")  # fmt: skip
 
 
+def processor_seconds(work):
+    """Processor time of one call, on all threads, and what it returns."""
+    begin = time.process_time()
+    answer = work()
+    return time.process_time() - begin, answer
+
+
+def long_axes():
+    """Matrices of many items and 256 features, one iteration, in processor seconds."""
+    rng = np.random.default_rng(0)
+    sizes, whole, leading, everything = [512, 1024, 2048, 4096], [], [], []
+    for size in sizes:
+        topics = rng.normal(size=(24, 256))[rng.integers(0, 24, size)]
+        matrix = np.exp(topics + 0.5 * rng.normal(size=(size, 256))).astype(np.float32)
+        took, found = processor_seconds(
+            lambda matrix=matrix: hb.organize(matrix, ("item", "feature"), n_iterations=1)
+        )
+        affinity = found.affinities["item"]
+        whole.append(took)
+        leading.append(processor_seconds(lambda affinity=affinity: hb.markov_spectrum(affinity))[0])
+        # As many as LAPACK has to solve for all of them.
+        everything.append(processor_seconds(lambda affinity=affinity: np.linalg.eigh(affinity))[0])
+        print(f"  {size:4d} items: organize {whole[-1]:.2f} s, markov_spectrum {leading[-1]:.2f} s, "
+              f"all eigenpairs {everything[-1]:.2f} s")  # fmt: skip
+    for label, times in (("organize", whole), ("markov_spectrum", leading), ("all eigenpairs", everything)):
+        print(f"{label}: exponent {fitted_exponent(sizes, times):.2f}, "
+              f"over the larger half {fitted_exponent(sizes[-2:], times[-2:]):.2f}")  # fmt: skip
+
+
 def main():
     print(machine_line())
+    if "--long" in sys.argv:
+        hb.organize(np.random.default_rng(0).random((64, 32), np.float32), ("item", "feature"))
+        long_axes()
+        return
     hb.organize(attention_tensor(32, 2, 4))
     for causal, kind in ((True, "causal"), (False, "bidirectional")):
         print(f"{kind} probabilities, float64, refine='latest', 3 iterations")

@@ -6,6 +6,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # There is one process per core: more threads in each would only wait for one another.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -28,3 +30,20 @@ LONGEST = ("test_wheel", "test_real_pruning", "test_real_networks", "test_demo_c
 def pytest_collection_modifyitems(items):
     # The order of everything else stays.
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
+@cache
+def gpu_missing():
+    """Why there is no GPU for tests, or None."""
+    from haarbor import EngineError, GpuEngine
+
+    try:
+        GpuEngine()
+    except EngineError as error:
+        return str(error)
+    return None
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("gpu") and gpu_missing():
+        pytest.skip(gpu_missing())

@@ -63,6 +63,7 @@ HEAVY = (
     "timm",
     "matplotlib",
     "plotly",
+    "cupy",
     "dask",
     "numba",
     "scipy.stats",

@@ -15,6 +15,7 @@ from haarbor.errors import (
     CaptureError,
     DataError,
     EngineError,
+    EngineWarning,
     HaarborError,
     HaarborWarning,
     PruningError,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from haarbor import datasets
     from haarbor.analysis import organize_run
     from haarbor.capturing import capture, load_model
-    from haarbor.engines import CpuEngine, L1Engine
+    from haarbor.engines import CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
     from haarbor.questionnaire import (
@@ -87,6 +88,7 @@ _LATE = {
     "Convergence": "haarbor.questionnaire",
     "CpuEngine": "haarbor.engines",
     "DiffusionMap": "haarbor.spectral",
+    "GpuEngine": "haarbor.engines",
     "HaarSystem": "haarbor.wavelets",
     "HeadEntropy": "haarbor.wavelets",
     "HolderExponent": "haarbor.wavelets",
@@ -157,6 +159,8 @@ __all__ = [
     "DataError",
     "DiffusionMap",
     "EngineError",
+    "EngineWarning",
+    "GpuEngine",
     "HaarSystem",
     "HaarborError",
     "HaarborWarning",

@@ -13,11 +13,11 @@ import numpy as np
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import DataError
 
-__all__ = ["excess_exponent", "excess_exponents", "scaled", "unscaled"]
+__all__ = ["ORDINARY_EXPONENTS", "excess_exponent", "excess_exponents", "scaled", "unscaled"]
 
 # Sizes of 2**-n to 2**n are ordinary: their squares, and sums and weighted sums of those, stay well
 # within the range. float32 data is squared in float64, but summed in float32.
-_ORDINARY = {np.dtype(np.float32): 32, np.dtype(np.float64): 200}
+ORDINARY_EXPONENTS = {np.dtype(np.float32): 32, np.dtype(np.float64): 200}
 
 
 def excess_exponent(array: FloatArray) -> int:
@@ -49,7 +49,7 @@ def excess_exponents(array: FloatArray, axes: tuple[int, ...]) -> IntArray:
         np.fmax.reduce(array, axis=axes, initial=0), -np.fmin.reduce(array, axis=axes, initial=0)
     )
     exponents = np.frexp(largest)[1].astype(np.int64)
-    return np.where((largest > 0) & (np.abs(exponents) > _ORDINARY[array.dtype]), exponents, 0)
+    return np.where((largest > 0) & (np.abs(exponents) > ORDINARY_EXPONENTS[array.dtype]), exponents, 0)
 
 
 def scaled(array: FloatArray, exponent: int | IntArray) -> FloatArray:

@@ -13,6 +13,7 @@ HaarborError
 
 HaarborWarning        (UserWarning)
  ├─ AffinityWarning   the affinity is defined, but by a convention the reader should know of
+ ├─ EngineWarning     another engine works than the one that would have suited
  └─ ResultWarning     a result kept in a run was damaged, and was made again or left out
 
 A message says what must hold, what was found, and what to do.
@@ -24,6 +25,7 @@ __all__ = [
     "CaptureError",
     "DataError",
     "EngineError",
+    "EngineWarning",
     "HaarborError",
     "HaarborWarning",
     "PruningError",
@@ -81,6 +83,10 @@ class HaarborWarning(UserWarning):
 
 class AffinityWarning(HaarborWarning):
     """The affinity is defined, but by a convention the reader should know of."""
+
+
+class EngineWarning(HaarborWarning):
+    """Another engine works than the one that would have suited."""
 
 
 class ResultWarning(HaarborWarning):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import haarbor as hb
 from haarbor import datasets
 from haarbor.store import import_arrays
+from tests.engines.numpy_device import numpy_gpu
 
 
 def test_organize_says_in_words_what_it_found(command, captured_run):
@@ -18,9 +20,21 @@ def test_organize_says_in_words_what_it_found(command, captured_run):
     assert done.code == 0, done.err
     assert "12 heads on 3 batches" in done.out
     assert "Organising 12 heads, 12 x 12, 3 batches ..." in done.err
+    assert "Engine: cpu, " in done.err
     found = json.loads(command("organize", out, "--json").out)
     assert found["batches_reused"] == 3
     assert len(found["highest_entropy"]) == 5
+
+
+def test_a_limit_of_memory_is_planned_before_the_work(command, copied_run):
+    done = command("organize", copied_run, "--memory", "1kB")
+    assert done.code == 1
+    assert "memory must hold the distances and one block" in done.err
+    assert len(done.err.strip().splitlines()[-1]) < 300
+    done = command("organize", copied_run, "--memory", "100 GB")
+    assert done.code == 0, done.err
+    assert "Plan: the tensor of " in done.err
+    assert "fits into 100.0 GB: it is read once and held" in done.err
 
 
 def test_organize_takes_logits_with_their_mask(command, captured_run):
@@ -29,6 +43,28 @@ def test_organize_takes_logits_with_their_mask(command, captured_run):
     assert done.code == 0, done.err
     kept = hb.open_run(out).load_result("organization", batch=0, content="logits")
     assert kept.settings.masked_entries == "row mean of valid logits"
+
+
+def test_the_engine_is_chosen_and_told(command, captured_run, array, monkeypatch):
+    out, _ = captured_run
+    found = json.loads(command("organize", out, "--engine", "cpu", "--json").out)
+    assert found["engine"] == "cpu"
+    np.save("x.npy", array[:, :, 0])
+    monkeypatch.setattr("haarbor.engines._engine_choice.GpuEngine", numpy_gpu)
+    done = command("organize", "x.npy", "--axes", "row,column", "--engine", "gpu", "-o", "out", "--json")
+    assert json.loads(done.out)["engine"] == "gpu"
+    assert "Computed on the GPU." in done.err
+
+
+def test_an_engine_that_cannot_run_is_refused_in_one_line(command, captured_run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    done = command("organize", captured_run[0], "--engine", "gpu")
+    assert done.code == 1
+    assert done.err.splitlines()[-1] == (
+        "haarbor: the GPU engine needs CuPy, which is not installed. Run pip install 'haarbor[gpu]', or use "
+        "--engine cpu."
+    )
+    assert command("organize", captured_run[0], "--engine", "tpu").code == 2
 
 
 def test_tables_of_a_run_are_written_where_they_are_asked_for(command, copied_run, tmp_path):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
+from haarbor.engines import _cpu as cpu
 from tests.assertions import assert_close
 
 
@@ -67,6 +68,26 @@ def test_sums_are_the_same_bits_for_any_number_of_threads(rng, threads, dtype):
     blocks = some_blocks(rng, 11, dtype)
     one = hb.CpuEngine(1).l1_sums(blocks, 11, 3)
     assert hb.CpuEngine(threads).l1_sums(blocks, 11, 3).tobytes() == one.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_rows_shared_between_threads_give_the_same_bits_as_blocks(rng, monkeypatch, threads, dtype):
+    blocks = some_blocks(rng, 35, dtype)
+    by_blocks = hb.CpuEngine(1).l1_sums(blocks, 35, 3)
+    monkeypatch.setattr(cpu, "_LARGEST_CACHED", 34)
+    assert hb.CpuEngine(threads).l1_sums(blocks, 35, 3).tobytes() == by_blocks.tobytes()
+
+
+@pytest.mark.parametrize("limit", [1, 100])
+def test_sparse_blocks_are_summed_to_rounding(rng, monkeypatch, limit):
+    monkeypatch.setattr(cpu, "_LARGEST_CACHED", limit)
+    blocks = some_blocks(rng, 35, np.float64)
+    for block in blocks:
+        block.rows *= rng.random(block.rows.shape) < 0.15
+    found = [hb.CpuEngine(threads).l1_sums(blocks, 35, 3) for threads in (1, 3)]
+    assert_close(found[0], plain_sum(blocks, 35, 3))
+    assert found[0].tobytes() == found[1].tobytes()
 
 
 def test_no_blocks_give_zeros():

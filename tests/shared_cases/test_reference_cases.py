@@ -9,6 +9,7 @@ import pytest
 
 import haarbor as hb
 from tests.assertions import assert_close, assert_same_tree
+from tests.engines.numpy_device import numpy_gpu
 
 SHARED = Path(os.environ.get("HAARBOR_SHARED", Path(__file__).parents[2].parent / "shared"))
 CASES = sorted((SHARED / "cases").glob("*.npz"))
@@ -32,14 +33,14 @@ def axes_of(found):
 
 
 @cache
-def organized(path, dtype):
+def organized(path, dtype, engine="cpu"):
     found = case(path)
     axes = axes_of(found)
     return hb.organize(
         found["X"].astype(dtype), axes, n_iterations=int(found["iterations"]),
         initial=str(found["initial"]), tree_constant=float(found["tree_constant"]), refine="published",
         alpha=dict(zip(axes, found["alpha"].tolist(), strict=True)),
-        beta=dict(zip(axes, found["beta"].tolist(), strict=True)),
+        beta=dict(zip(axes, found["beta"].tolist(), strict=True)), engine=engine,
     )  # fmt: skip
 
 
@@ -64,6 +65,23 @@ def test_every_tree_of_every_iteration_is_the_published_one(path, dtype):
         assert len(history) == len(expected)
         for tree, levels in zip(history, expected, strict=True):
             assert_same_tree(tree, levels)
+
+
+@each_dtype
+@each_case
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(numpy_gpu, id="numpy", marks=pytest.mark.slow),
+        pytest.param(hb.GpuEngine, id="cuda", marks=pytest.mark.gpu),
+    ],
+)
+def test_the_gpu_engine_builds_the_same_trees(path, dtype, engine):
+    cpu, gpu = organized(path, dtype), organized(path, dtype, engine())
+    assert gpu.settings.engine == "gpu"
+    for axis in axes_of(case(path)):
+        assert gpu.history[axis] == cpu.history[axis]
+        assert_close(gpu.affinities[axis], cpu.affinities[axis], dtype)
 
 
 @each_dtype

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,11 +12,12 @@ from haarbor.analysis._asked_part import asked_part
 from haarbor.analysis._builder_results import NOTE, OF_A_BATCH, aside, put_aside
 from haarbor.analysis._damaged_results import damaged_name, tell_remade, whole_result
 from haarbor.analysis._question import Question
+from haarbor.analysis._streamed_batch import batch_plan, streamed_batch
 from haarbor.analysis._valid_tokens import valid_tokens
 from haarbor.errors import DataError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_function
-from haarbor.questionnaire import Consensus, Organization, consensus, organize
+from haarbor.questionnaire import Consensus, MemoryPlan, Organization, consensus, organize
 from haarbor.store import Run, RunPart
 from haarbor.wavelets import (
     HeadEntropy,
@@ -25,6 +26,8 @@ from haarbor.wavelets import (
     head_entropy,
     network_entropy,
     ranking_stability,
+    streamed_head_entropy,
+    streamed_network_entropy,
 )
 
 __all__ = ["RunAnalysis", "organize_run"]
@@ -71,6 +74,8 @@ def organize_run(
     k: int = 400,
     network_k: int = 100,
     on_progress: OnProgress | None = None,
+    memory: int | str | None = None,
+    on_plan: Callable[[MemoryPlan], object] | None = None,
 ) -> RunAnalysis:
     """Organise and score every batch of a run; keep all results in it.
 
@@ -89,6 +94,11 @@ def organize_run(
     k, network_k : int
         How many Haar functions the entropies of the heads and of the network sum over.
     on_progress : function of (step, done, total), optional
+    memory : int or str, optional
+        What this process may take, in bytes or as in "2GB"; batches that do not fit are organised from
+        temporary files, as :func:`haarbor.organize` says.
+    on_plan : function of a MemoryPlan, optional
+        Called before anything is done, where `memory` is given; ``print`` tells the plan.
 
     Returns
     -------
@@ -116,10 +126,17 @@ def organize_run(
     part = asked_part(run, content, stream)
     question = Question.asked(options, k, network_k)
     require_function("on_progress", on_progress)
+    require_function("on_plan", on_plan)
     engine = dict(options or {}).get("engine", "auto")
     batches = part.batches
     if not batches:
         raise DataError("the run must have at least one complete batch; it has none. Capture again.")
+    if memory is not None:
+        # Before anything is done: what was kept must not be lost for a limit that is too small.
+        plan = batch_plan(part, batches[0], memory)
+        plan.require_offered(question.options["tree"], question.options["initial"])
+        if on_plan is not None:
+            on_plan(plan)
     damaged: list[str] = []
     stability = whole_result(part, "ranking-stability", RankingStability, damaged, batch=None)
     together = whole_result(part, "consensus", Consensus, damaged, batch=None)
@@ -136,7 +153,7 @@ def organize_run(
             found = _taken_back(part, batch, question)
         if found is None:
             made += 1
-            found = _organize_batch(part, batch, question, engine)
+            found = _organize_batch(part, batch, question, engine, memory)
         each.append(found)
         if on_progress is not None:
             on_progress("organising", done + 1, len(batches))
@@ -145,7 +162,7 @@ def organize_run(
         part.save_result(stability, "ranking-stability")
     if together is None:
         organizations = [found.organization for found in each]
-        together = consensus(_tensors(part, batches), organizations, engine=engine)
+        together = consensus(_tensors(part, batches, memory), organizations, engine=engine)
         part.save_result(together, "consensus")
     tell_remade(damaged)
     return RunAnalysis(
@@ -162,8 +179,12 @@ def organize_run(
     )
 
 
-def _tensors(part: RunPart, batches: Sequence[int]) -> Iterator[Any]:
+def _tensors(part: RunPart, batches: Sequence[int], memory: int | str | None) -> Iterator[Any]:
     for batch in batches:
+        streamed = streamed_batch(part, batch, memory)
+        if streamed is not None:
+            yield streamed
+            continue
         tokens = valid_tokens(part.tensor(batch), part.mask(batch))
         yield tokens.filled(part.content)
 
@@ -182,7 +203,24 @@ def _finished(part: RunPart, batch: int, question: Question, damaged: list[str])
     return _Batch(found["organization"], found["head-entropy"], found["network-entropy"])
 
 
-def _organize_batch(part: RunPart, batch: int, question: Question, engine: Any) -> _Batch:
+def _organize_batch(
+    part: RunPart,
+    batch: int,
+    question: Question,
+    engine: Any,
+    memory: int | str | None,
+) -> _Batch:
+    streamed = streamed_batch(part, batch, memory)
+    if streamed is not None:
+        org = organize(streamed, engine=engine, **question.options)  # type: ignore[arg-type]
+        limits = {"exponent": streamed.exponent, "piece_bytes": streamed.plan.piece_bytes}
+        found = _Batch(
+            org,
+            streamed_head_entropy(streamed.scratch, org.trees, question.k, **limits),
+            streamed_network_entropy(streamed.by_query, org.trees, question.network_k, **limits),
+        )
+        _keep(part, batch, question, found)
+        return found
     tokens = valid_tokens(part.tensor(batch), part.mask(batch))
     mask = None if tokens.mask.all() else tokens.mask
     org = organize(tokens.tensor, mask=mask, content=part.content, engine=engine, **question.options)

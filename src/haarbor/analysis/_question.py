@@ -21,7 +21,7 @@ _AXES = ("query", "key", "head")
 _DEFAULTS: Mapping[str, Any] = {
     name: parameter.default
     for name, parameter in inspect.signature(organize).parameters.items()
-    if name not in ("X", "axes", "engine", "mask", "content")
+    if name not in ("X", "axes", "engine", "mask", "content", "memory", "on_plan")
 }
 """Options that the trees depend on; the engine that computes them is not one of these."""
 

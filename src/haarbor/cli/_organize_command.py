@@ -87,6 +87,21 @@ def organize(
     causal: Annotated[
         bool, typer.Option("--causal", help="In an array, a query does not see later keys.")
     ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|cpu|gpu",
+            help="What computes: the GPU (with CuPy), the cores, or by default the GPU where that pays.",
+        ),
+    ] = "auto",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory to take at the most, such as 2GB; a batch that does not fit is read in blocks.",
+            callback=named,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Organise a run or an array, and score its heads.
@@ -107,6 +122,7 @@ def organize(
         "tree": checked_choice("--tree", tree, ("flexible", "binary", "haar")),
         "refine": checked_choice("--refine", refine, ("latest", "published")),
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
+        "engine": checked_choice("--engine", engine, ("auto", "cpu", "gpu")),
     }
     of_array = {"--array": array, "--axes": axes, "--heads-per-layer": heads_per_layer, "--causal": causal}
     if not is_array_file(run):
@@ -114,13 +130,13 @@ def organize(
         folder = None if out is None else Path(out)
         if folder is not None:
             require_folder_place("--out", folder)
-        _organize_run(run, folder, content, stream, options, as_json)
+        _organize_run(run, folder, content, stream, options, as_json, memory=memory)
         return
     if stream is not None:
         raise SettingError("--stream must go with a run; RUN is an array file. Leave it out.")
     folder = Path(f"{Path(run).stem}-organized" if out is None else out)
     require_folder_place("--out", folder)
-    _organize_array(run, folder, content, of_array, options, as_json)
+    _organize_array(run, folder, content, of_array, options, as_json, memory)
 
 
 def _organize_run(
@@ -131,6 +147,7 @@ def _organize_run(
     options: dict[str, Any],
     as_json: bool,
     more: tuple[str, ...] = (),
+    memory: str | None = None,
 ) -> None:
     from haarbor.analysis import asked_part, organize_run
     from haarbor.cli._json_answer import echo_json
@@ -139,6 +156,7 @@ def _organize_run(
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable
     from haarbor.cli._said_line import say
+    from haarbor.engines import CpuEngine, engine_text
     from haarbor.store import open_run
 
     opened = open_run(place)
@@ -152,8 +170,17 @@ def _organize_run(
         f"{opened.n_batches} batch{'' if opened.n_batches == 1 else 'es'} ..."
     )
     with shown_progress("organising", opened.n_batches) as advance:
-        found = organize_run(part, options=options, on_progress=advance)
+        found = organize_run(
+            part,
+            options=options,
+            on_progress=advance,
+            memory=memory,
+            on_plan=lambda plan: say(f"Plan: {plan}."),
+        )
     summary = organize_summary(opened, found)
+    summary["engine"] = part.load_result("organization", batch=part.batches[-1]).settings.engine
+    # Told afterwards, because "auto" chooses for each batch by its size.
+    say(f"Engine: {engine_text(CpuEngine()) if summary['engine'] == 'cpu' else summary['engine']}.")
     written = []
     if folder is not None:
         written = write_run_tables(opened, folder, part.content, part.stream)
@@ -174,6 +201,7 @@ def _organize_array(
     of_array: dict[str, Any],
     options: dict[str, Any],
     as_json: bool,
+    memory: str | None,
 ) -> None:
     from haarbor.cli._array_file import ArrayFile
     from haarbor.cli._choices import checked_choice
@@ -201,12 +229,15 @@ def _organize_array(
             "",
             f"Next: haarbor report {kept} -o report.html",
         )
-        _organize_run(str(kept), folder, run.plan.content(content), None, options, as_json, next_steps)
+        _organize_run(
+            str(kept), folder, run.plan.content(content), None, options, as_json, next_steps, memory
+        )
         return
     wrong = [
         option
         for option, given in (
             ("--content", content),
+            ("--memory", memory),
             ("--heads-per-layer", of_array["--heads-per-layer"]),
             ("--causal", of_array["--causal"]),
         )
@@ -219,6 +250,8 @@ def _organize_array(
         )
     say("Organising ...")
     found = organized_tensor(read, options)
+    if found.settings.engine == "gpu":
+        say("Computed on the GPU.")
     written = write_organization(folder, found)
     if as_json:
         trees = {
@@ -231,7 +264,7 @@ def _organize_array(
         }
         echo_json({
             "array": str(read.path), "shape": list(read.shape), "axes": list(read.axes), "trees": trees,
-            "iterations": found.n_iterations, "period": found.period,
+            "iterations": found.n_iterations, "period": found.period, "engine": found.settings.engine,
             "files": [str(path) for path in written],
         })  # fmt: skip
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,15 +12,23 @@ from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.engines._engine import FeatureBlock
 from haarbor.engines._worker_threads import ordered_results, thread_count
 
+if TYPE_CHECKING:
+    from haarbor.engines._section_sums import SectionSums
+
 __all__ = ["CpuEngine"]
+
+# Matrices of up to this many items stay in the cache of a core, together with a block.
+_LARGEST_CACHED = 512
+# Parts into which the rows of larger ones are divided: a few for every thread, as the first have more to do.
+_ROW_PARTS = 64
 
 
 class CpuEngine:
     """Engine on the cores of this machine.
 
     Each thread takes a block, forms its folder means and sums their differences into a matrix of
-    its own; the matrices are added in block order, so the result is the same bit for bit for any
-    number of threads.
+    its own; the matrices are added in block order. Large matrices exist once, and each thread adds to
+    some of their rows, block after block. So the result is the same bit for bit for any number of threads.
 
     Parameters
     ----------
@@ -54,24 +62,63 @@ class CpuEngine:
 
     def l1_sums(self, blocks: Sequence[FeatureBlock], n_items: int, n_targets: int) -> FloatArray:
         """L1 distances between rows, summed over all blocks; see `L1Engine.l1_sums`."""
-        from haarbor.engines._pairwise_kernels import add_l1
+        from haarbor.engines._pairwise_kernels import mirror
 
-        def partial(block: FeatureBlock) -> tuple[IntArray, FloatArray]:
-            ends = block.section_ends
-            rows = self._buffer(n_items * int(ends[-1]), block.dtype).reshape(n_items, int(ends[-1]))
-            block.write_means(rows)
-            distances = np.zeros((ends.size, n_items, n_items))
-            add_l1(rows, ends, distances, stop)
-            return block.section_targets, distances
-
+        total = np.zeros((n_targets, n_items, n_items))
         # A block of a long axis takes a minute. After an interrupt the threads give up their blocks.
         stop = np.zeros(1, np.uint8)
-        total = np.zeros((n_targets, n_items, n_items))
         try:
-            for targets, distances in ordered_results(partial, blocks, self.threads):
-                for target, matrix in zip(targets, distances, strict=True):
-                    total[target] += matrix
+            if n_items > _LARGEST_CACHED or len(blocks) == 1:
+                self._add_by_rows(blocks, total, stop)
+            else:
+                self._add_by_blocks(blocks, total, stop)
         finally:
             stop[0] = 1
-        upper = np.triu(total, 1)
-        return upper + upper.transpose(0, 2, 1)
+        for matrix in total:
+            mirror(matrix)
+        return total
+
+    def _add_by_blocks(self, blocks: Sequence[FeatureBlock], total: FloatArray, stop: Any) -> None:
+        """Each thread sums a block into matrices of its own, which are small enough to stay in cache."""
+        n_items = total.shape[1]
+
+        def partial(block: FeatureBlock) -> tuple[IntArray, FloatArray]:
+            width = int(block.section_ends[-1])
+            rows = self._buffer(n_items * width, block.dtype).reshape(n_items, width)
+            distances = np.zeros((block.section_ends.size, n_items, n_items))
+            for matrix, section in zip(distances, _sections(block, rows), strict=True):
+                section.add((0, n_items), matrix, stop)
+            return block.section_targets, distances
+
+        for targets, distances in ordered_results(partial, blocks, self.threads):
+            for target, matrix in zip(targets, distances, strict=True):
+                total[target] += matrix
+
+    def _add_by_rows(self, blocks: Sequence[FeatureBlock], total: FloatArray, stop: Any) -> None:
+        """The threads share the rows of the sums, block after block; no other matrix of that size is made."""
+        n_items = total.shape[1]
+        step = 4 * max(1, -(-n_items // (4 * _ROW_PARTS)))
+        parts = [(first, min(first + step, n_items)) for first in range(0, n_items, step)]
+
+        def form(block: FeatureBlock) -> list[tuple[int, SectionSums]]:
+            rows: FloatArray = np.empty((n_items, int(block.section_ends[-1])), block.dtype)
+            return list(zip(block.section_targets.tolist(), _sections(block, rows), strict=True))
+
+        for first in range(0, len(blocks), self.threads):
+            formed = list(ordered_results(form, blocks[first : first + self.threads], self.threads))
+
+            def add(part: tuple[int, int], formed: Any = formed) -> None:
+                for sections in formed:
+                    for target, section in sections:
+                        section.add(part, total[target], stop)
+
+            for _ in ordered_results(add, parts, self.threads):
+                pass
+
+
+def _sections(block: FeatureBlock, rows: FloatArray) -> list[SectionSums]:
+    from haarbor.engines._section_sums import SectionSums
+
+    block.write_means(rows)
+    ends = block.section_ends.tolist()
+    return [SectionSums(rows, begin, end) for begin, end in zip([0, *ends], ends, strict=False)]

@@ -1,4 +1,4 @@
-"""Interface of the engines that sum absolute differences, so that a GPU or a cluster can do it too."""
+"""Interface of the engines that sum absolute differences, and what they return, checked."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray, real_array
-from haarbor.errors import EngineError, SettingError
-from haarbor.options import found_text
+from haarbor.errors import EngineError
 
-__all__ = ["FeatureBlock", "L1Engine", "checked_sums", "engine_named"]
+__all__ = ["FeatureBlock", "L1Engine", "checked_sums"]
 
 
 class FeatureBlock(Protocol):
@@ -61,43 +60,6 @@ class L1Engine(Protocol):
             Symmetric, zero diagonal. Partial matrices are added in the order of the blocks, so
             that the result does not depend on how many workers formed them.
         """
-
-
-def engine_named(engine: str | L1Engine) -> L1Engine:
-    """Engine of a name; an engine object is returned as it is.
-
-    Parameters
-    ----------
-    engine : {"auto", "cpu", "gpu"} or an object with `l1_sums`
-
-    Raises
-    ------
-    EngineError
-        If the engine cannot run here.
-    SettingError
-        If there is no such engine.
-    """
-    from haarbor.engines._cpu import CpuEngine
-
-    if not isinstance(engine, str):
-        is_object = isinstance(engine, L1Engine) and not isinstance(engine, type)
-        if is_object and isinstance(engine.name, str) and callable(engine.l1_sums):
-            return engine
-        raise SettingError(
-            f"an engine object must have a name and an l1_sums method; found {type(engine).__name__}. "
-            "Pass engine='auto' or an object like haarbor.CpuEngine()."
-        )
-    if engine in ("auto", "cpu"):
-        return CpuEngine()
-    if engine == "gpu":
-        raise EngineError(
-            "engine='gpu' is not part of this version of Haarbor. Use engine='cpu', or pass an "
-            "object with an l1_sums method of your own."
-        )
-    raise SettingError(
-        f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {found_text(engine)}. "
-        "Pass engine='auto'."
-    )
 
 
 def checked_sums(sums: object, engine: L1Engine, n_items: int, n_targets: int) -> FloatArray:

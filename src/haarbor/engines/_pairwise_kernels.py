@@ -6,14 +6,14 @@ groups of rows only the range where both can be non-zero is summed, and what lie
 from running sums. Inputs are not checked; all values must be finite.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.compiled import compiled
 
-__all__ = ["add_l1", "add_products"]
+__all__ = ["Reaches", "add_l1", "add_l1_rows", "add_products", "mirror", "reaches"]
 
 # Inputs are finite, and the compiler may choose the order of summation within a section: it depends
 # on the machine, but never on the number of threads.
@@ -152,52 +152,98 @@ def add_l1(rows: FloatArray, section_ends: IntArray, out: FloatArray, stop: Any)
 
     Ends early, its sums unfinished, when another thread sets stop[0] to anything but 0.
     """
-    n_rows = rows.shape[0]
-    widths = np.diff(section_ends, prepend=0)
+    begin = 0
+    for section, end in enumerate(section_ends.tolist()):
+        add_l1_rows(rows, begin, end, reaches(rows, begin, end), (0, rows.shape[0]), out[section], stop)
+        begin = end
+
+
+class Reaches(NamedTuple):
+    """How far the rows of a section reach, and their running sums where they do not reach equally far."""
+
+    extents: IntArray
+    """First grain, one past the last grain, and the same for groups of four rows; shape (4, n_rows)."""
+    sums: FloatArray
+    """Running sums of each row, grain by grain; of no rows if all reach equally far."""
+
+
+def reaches(rows: FloatArray, begin: int, end: int) -> Reaches:
+    """What `add_l1_rows` needs to know of the columns from `begin` to `end`."""
     # Memory comes from Python: a kernel that takes its own is compiled much longer.
-    extents = np.zeros((4, n_rows), np.int64)
-    sums = np.zeros((n_rows, int(widths.max(initial=0)) // _GRAIN + 2))
-    l1_kernel(rows, section_ends, extents, np.zeros((4, 4)), sums, out, stop)
+    extents = np.zeros((4, rows.shape[0]), np.int64)
+    sums = np.zeros((rows.shape[0], (end - begin) // _GRAIN + 2))
+    ragged = reaches_kernel(rows, begin, end, extents, sums)
+    return Reaches(extents, sums if ragged else sums[:0])
+
+
+def add_l1_rows(
+    rows: FloatArray, begin: int, end: int, reach: Reaches, part: tuple[int, int], out: FloatArray, stop: Any
+) -> None:
+    """out[i, j] += sum of |rows[i] - rows[j]| over the columns from `begin` to `end`, for i <= j.
+
+    Only for i in the given part of the rows, which begins at a multiple of four. Nothing is written to other
+    rows of `out`, so several threads can do a part each.
+    """
+    l1_kernel(rows, begin, end, reach.extents, np.zeros((4, 4)), reach.sums, *part, out, stop)
 
 
 @compiled()
-def l1_kernel(rows, section_ends, extents, tile, sums, out, stop):
-    """What `add_l1` says, with memory to work in."""
+def reaches_kernel(rows, begin, end, extents, sums):
+    """Fill what `Reaches` says; whether some rows reach further than others. If not, no sums are made."""
+    _extents(rows, begin, end, extents[0], extents[1])
+    _group_extents(extents[0], extents[1], (rows.shape[0] + 3) // 4, extents[2], extents[3])
+    ragged = _ragged(extents[0], extents[1])
+    if ragged:
+        _running_sums(rows, begin, end, sums)
+    return ragged
+
+
+@compiled()
+def l1_kernel(rows, begin, end, extents, tile, sums, first, past, out, stop):
+    """What `add_l1_rows` says, with memory to work in."""
     n_rows = rows.shape[0]
     n_groups = (n_rows + 3) // 4
     last = n_rows - 1
-    starts, stops, group_starts, group_stops = extents[0], extents[1], extents[2], extents[3]
-    for section in range(section_ends.size):
-        begin, end = np.int64(section_ends[section - 1] if section > 0 else 0), section_ends[section]
-        _extents(rows, begin, end, starts, stops)
-        _group_extents(starts, stops, n_groups, group_starts, group_stops)
-        ragged = _ragged(starts, stops)
-        if ragged:
-            _running_sums(rows, begin, end, sums)
-        n_grains = (end - begin + _GRAIN - 1) // _GRAIN
-        for p in range(n_groups):
-            if stop[0] != 0:
-                return
-            i = 4 * p
-            a0, a1 = rows[i], rows[min(i + 1, last)]
-            a2, a3 = rows[min(i + 2, last)], rows[min(i + 3, last)]
-            for q in range(p, n_groups):
-                j = 4 * q
-                b0, b1 = rows[j], rows[min(j + 1, last)]
-                b2, b3 = rows[min(j + 2, last)], rows[min(j + 3, last)]
-                lo = max(group_starts[p], group_starts[q])
-                hi = max(lo, min(group_stops[p], group_stops[q]))
-                left, right = begin + lo * _GRAIN, min(begin + hi * _GRAIN, end)
-                _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, left, max(left, right), tile)
-                for a in range(min(4, n_rows - i)):
-                    for c in range(min(4, n_rows - j)):
-                        value = tile[a, c]
-                        # Outside lo:hi one of the two rows is zero, so the difference is the other.
-                        if ragged:
-                            mine, yours = sums[i + a], sums[j + c]
-                            value += mine[lo] + (mine[n_grains] - mine[hi])
-                            value += yours[lo] + (yours[n_grains] - yours[hi])
-                        out[section, i + a, j + c] += value
+    group_starts, group_stops = extents[2], extents[3]
+    ragged = sums.shape[0] > 0
+    n_grains = (end - begin + _GRAIN - 1) // _GRAIN
+    for p in range(first // 4, (past + 3) // 4):
+        if stop[0] != 0:
+            return
+        i = 4 * p
+        a0, a1 = rows[i], rows[min(i + 1, last)]
+        a2, a3 = rows[min(i + 2, last)], rows[min(i + 3, last)]
+        for q in range(p, n_groups):
+            j = 4 * q
+            b0, b1 = rows[j], rows[min(j + 1, last)]
+            b2, b3 = rows[min(j + 2, last)], rows[min(j + 3, last)]
+            lo = max(group_starts[p], group_starts[q])
+            hi = max(lo, min(group_stops[p], group_stops[q]))
+            left, right = begin + lo * _GRAIN, min(begin + hi * _GRAIN, end)
+            _tile_l1(a0, a1, a2, a3, b0, b1, b2, b3, left, max(left, right), tile)
+            for a in range(min(4, n_rows - i)):
+                for c in range(min(4, n_rows - j)):
+                    value = tile[a, c]
+                    # Outside lo:hi one of the two rows is zero, so the difference is the other.
+                    if ragged:
+                        mine, yours = sums[i + a], sums[j + c]
+                        value += mine[lo] + (mine[n_grains] - mine[hi])
+                        value += yours[lo] + (yours[n_grains] - yours[hi])
+                    out[i + a, j + c] += value
+
+
+@compiled()
+def mirror(square):
+    """Zero the diagonal and copy what is above it to below, in place."""
+    n_rows = square.shape[0]
+    # In squares of 32, so that both sides stay in cache.
+    for top in range(0, n_rows, 32):
+        for left in range(top, n_rows, 32):
+            for i in range(top, min(top + 32, n_rows)):
+                for j in range(max(left, i + 1), min(left + 32, n_rows)):
+                    square[j, i] = square[i, j]
+    for i in range(n_rows):
+        square[i, i] = 0
 
 
 def add_products(left: FloatArray, right: FloatArray, symmetric: bool, out: FloatArray) -> None:

@@ -2,18 +2,23 @@
 
 from haarbor.questionnaire._consensus import Consensus, consensus
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
+from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Convergence, Organization
 from haarbor.questionnaire._organize import organize
 from haarbor.questionnaire._settings import BUILDERS, QuestionnaireSettings
+from haarbor.questionnaire._streamed_tensor import StreamedTensor
 
 __all__ = [
     "BUILDERS",
     "Consensus",
     "Content",
     "Convergence",
+    "MemoryPlan",
     "Organization",
     "QuestionnaireSettings",
+    "StreamedTensor",
     "consensus",
+    "memory_plan",
     "neutral_tensor",
     "organize",
 ]

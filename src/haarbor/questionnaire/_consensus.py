@@ -14,6 +14,7 @@ from haarbor.engines import L1Engine, engine_named
 from haarbor.errors import SettingError, ShapeError
 from haarbor.options import found_text, require_choice
 from haarbor.questionnaire._organization import Organization
+from haarbor.questionnaire._streamed_tensor import StreamedTensor
 from haarbor.spectral import distance_affinity
 from haarbor.stored_result import stored_result
 from haarbor.transport import tree_emd
@@ -111,9 +112,15 @@ def consensus(
     for organization, tensor in zip(organizations, rest, strict=False):
         trees = {name: tree for name, tree in organization.trees.items() if name != axis}
         own = organization.settings
-        # Read once: it may lie in a run.
-        array = real_array(tensor) if settings.tree == "haar" else tensor
-        distances = tree_emd(array, trees, organization.axes, alpha=own.alpha, beta=own.beta, engine=summing)
+        if isinstance(tensor, StreamedTensor):
+            exponents = {name: (own.alpha[name], own.beta[name]) for name in trees}
+            distances = tensor.tree_emd(axis, trees, exponents, summing)
+        else:
+            # Read once: it may lie in a run.
+            array = real_array(tensor) if settings.tree == "haar" else tensor
+            distances = tree_emd(
+                array, trees, organization.axes, alpha=own.alpha, beta=own.beta, engine=summing
+            )
         if each and distances.shape != each[0].shape:
             raise ShapeError(
                 f"all batches must have the same {axis}s; found {each[0].shape[0]} and {distances.shape[0]}. "

@@ -14,12 +14,12 @@ from haarbor.errors import DataError
 from haarbor.named_axes import checked_mask, checked_tensor, position_text
 from haarbor.options import require_choice
 
-__all__ = ["Content", "neutral_tensor"]
+__all__ = ["FLOORS", "Content", "neutral_tensor"]
 
 Content = Literal["auto", "logits", "probabilities"]
 
 # The lowest numbers of float16, bfloat16, float32 and float64.
-_FLOORS = {-65504.0, -(2.0**128 - 2.0**120), *(float(np.finfo(t).min) for t in (np.float32, np.float64))}
+FLOORS = {-65504.0, -(2.0**128 - 2.0**120), *(float(np.finfo(t).min) for t in (np.float32, np.float64))}
 
 
 def neutral_tensor(
@@ -99,7 +99,7 @@ def _require_no_floor(tensor: FloatArray, axes: Sequence[str]) -> None:
     Networks write it over the scores of masked keys, and the trees would show the mask, not the attention.
     """
     place = np.unravel_index(int(np.argmin(tensor)), tensor.shape)
-    if float(tensor[place]) in _FLOORS:
+    if float(tensor[place]) in FLOORS:
         raise DataError(
             f"every entry must be a value of its own; found {tensor[place]:.6g} at "
             f"({position_text(place, axes)}), the lowest number of its type, which networks write where a "

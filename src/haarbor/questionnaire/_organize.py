@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import excess_exponent, scaled
-from haarbor.engines import CpuEngine, L1Engine, engine_named
+from haarbor.engines import CpuEngine, GpuEngine, L1Engine, engine_named, is_on_device
 from haarbor.errors import SettingError, ShapeError
 from haarbor.named_axes import axis_names, n_axes_of
-from haarbor.options import found_text
+from haarbor.options import found_text, require_function
 from haarbor.questionnaire._descent import Descent
+from haarbor.questionnaire._device_entries import checked_device_tensor
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
+from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.questionnaire._settings import QuestionnaireSettings
+from haarbor.questionnaire._streamed_tensor import StreamedTensor
 from haarbor.spectral import affinity_of_distances, cosine_affinity, gaussian_affinity, require_symmetric
-from haarbor.transport import FolderMeans, exponent_by_axis, require_sums_fit
+from haarbor.transport import FolderMeans, device_bytes, exponent_by_axis, require_sums_fit
 from haarbor.trees import (
     DEFAULT_RESTRAINT,
     PartitionTree,
@@ -31,7 +34,7 @@ from haarbor.trees import (
     trees_by_axis,
 )
 
-__all__ = ["organize"]
+__all__ = ["Questionnaire", "axis_roles", "organize"]
 
 _MASKED: Mapping[str, Any] = {
     "unmasked": "unmasked",
@@ -58,6 +61,8 @@ def organize(
     engine: str | L1Engine = "auto",
     mask: npt.ArrayLike | None = None,
     content: Content = "auto",
+    memory: int | str | None = None,
+    on_plan: Callable[[MemoryPlan], object] | None = None,
 ) -> Organization:
     r"""Trees on all axes of a tensor, each built from distances along the trees of the others.
 
@@ -65,7 +70,9 @@ def organize(
     ----------
     X : array_like of float, two or more axes
         float64 is computed in float64, float16 and float32 in float32. It is never changed. Numbers may
-        be of any size. A numpy masked array is refused: pass its mask as `mask`.
+        be of any size. A numpy masked array is refused: pass its mask as `mask`. An array on a CUDA device,
+        such as a torch tensor there, is organised on that device without a copy if its heads come first in
+        memory.
     axes : sequence of str, optional
         Axis names, default ("query", "key", "head") or ("query", "key"). The axis named "head", or
         else the last one, has no initial tree: its first tree comes from the others.
@@ -99,12 +106,20 @@ def organize(
         Flexible and binary trees of the last axis are built at once from those of the others, so its own
         start is not used.
     engine : {"auto", "cpu", "gpu"} or L1Engine, default "auto"
-        What sums the absolute differences.
+        What sums the absolute differences. "auto" takes a GPU that CuPy sees if the work is worth it (or
+        the data is there already), and the cores of this machine otherwise; the settings of the result say
+        which.
     mask : array_like of bool, shape (n_queries, n_keys) or X.shape, optional
         True where (query, key) is valid. Only booleans are accepted, because ones could mean valid
         entries or, in masks that are added to scores, masked ones.
     content : {"auto", "logits", "probabilities"}, default "auto"
         What the tensor holds, which decides how masked entries are treated; see Notes.
+    memory : int or str, optional
+        What this process may take, in bytes or as in "2GB". A (query, key, head) tensor that does not fit,
+        such as that of a run (``run.tensor()``) or a mapped file, is then read once into temporary files
+        and from there in blocks; the trees are the same.
+    on_plan : function of a MemoryPlan, optional
+        Called before the work starts, where `memory` is given; ``print`` tells the plan.
 
     Returns
     -------
@@ -157,7 +172,8 @@ def organize(
         raise ShapeError(
             f"a questionnaire needs at least two axes; found {names}. Pass a matrix or a tensor."
         )
-    summing = engine_named(engine)
+    on_device = is_on_device(X)
+    summing = engine_named(engine, on_device=on_device, **_needs(X, n_iterations))
     alphas, betas = exponent_by_axis("alpha", alpha, names), exponent_by_axis("beta", beta, names)
     settings = QuestionnaireSettings(
         axes=names,
@@ -176,20 +192,98 @@ def organize(
         precision="float64",
         masked_entries="unmasked",
     )
-    array = real_array(X)
+    require_function("on_plan", on_plan)
+    # Anything that has a shape and can be read head by head.
+    source: Any = X
+    # The limit is one of the host, where a tensor on a GPU takes nothing.
+    plan = None if on_device else _plan(source, names, memory)
+    if plan is not None:
+        if on_plan is not None:
+            on_plan(plan)
+        if plan.is_streamed:
+            plan.require_offered(settings.tree, settings.initial)
+            require_sums_fit(names, source.shape)
+            given = _start_trees(start, names, source.shape) if settings.start == "given" else {}
+            return _organized_from_disk(source, settings, summing, given, mask, content, plan)
+    array: Any
+    tensor: Any
+    gpu = summing if on_device and isinstance(summing, GpuEngine) else None
+    if gpu is not None and (mask is not None or tree == "haar"):
+        # Masked entries are made neutral, and Haar trees built, on the host.
+        X, gpu = gpu.device.on_host(gpu.device_array(X)), None
+    array = real_array(X) if gpu is None else gpu.device_array(X)
     require_sums_fit(names, array.shape)
     given = _start_trees(start, names, array.shape) if settings.start == "given" else {}
-    tensor, kind = neutral_tensor(array, names, mask, content)
+    if gpu is None:
+        tensor, kind = neutral_tensor(array, names, mask, content)
+    else:
+        tensor, kind = checked_device_tensor(array, names, gpu.device), "unmasked"
     settings = replace(
         settings,
-        precision="float32" if tensor.dtype == np.float32 else "float64",
+        precision="float64" if tensor.dtype == np.float64 else "float32",
         masked_entries=_MASKED[kind],
     )
     if tree == "haar":
         return Descent(tensor, settings, summing, given).answer()
     if settings.start == "order":
         given = {axis: halved_tree(n) for axis, n in zip(names, tensor.shape, strict=True)}
-    return _Questionnaire(tensor, settings, summing, given).answer()
+    if isinstance(summing, GpuEngine):
+        from haarbor.questionnaire._device_questionnaire import DeviceQuestionnaire
+
+        return DeviceQuestionnaire(tensor, settings, summing, given).answer()
+    threads = summing.threads if isinstance(summing, CpuEngine) else None
+    return Questionnaire(_HeldTensor(tensor, settings, threads), settings, summing, given).answer()
+
+
+def _needs(X: object, n_iterations: object) -> dict[str, int]:
+    """About how much work a questionnaire of `X` is, and how much memory of a GPU it takes."""
+    shape = getattr(X, "shape", ())
+    if not isinstance(shape, tuple) or len(shape) < 2 or not all(isinstance(n, int) for n in shape):
+        return {}
+    # A tree has about half as many folders again as items, and each pair is summed once.
+    n_folders = int(np.prod([1.5 * n for n in shape]))
+    each = sum(n * n_folders for n in shape) // 3
+    n_times = n_iterations if isinstance(n_iterations, int) else 3
+    return {"n_differences": n_times * each, "n_bytes": device_bytes(shape, 4, copied=not is_on_device(X))}
+
+
+def _plan(X: Any, names: Sequence[str], memory: int | str | None) -> MemoryPlan | None:
+    """Plan for a limit of memory; None without one."""
+    if isinstance(X, StreamedTensor):
+        return X.plan
+    if memory is None:
+        return None
+    if not hasattr(X, "shape") or not hasattr(X, "dtype"):
+        X = real_array(X)
+    if len(names) != 3 or ("head" in names and names[2] != "head"):
+        raise SettingError(
+            "memory must go with a tensor of three axes, the heads last; found the axes "
+            f"{tuple(names)}. Move the axis of the heads to the end, or leave memory out."
+        )
+    return memory_plan(
+        X.shape, memory, itemsize=8 if np.dtype(X.dtype).itemsize > 4 else 4,
+        heads_per_block=getattr(X, "heads_per_block", 1),
+    )  # fmt: skip
+
+
+def _organized_from_disk(
+    X: Any,
+    settings: QuestionnaireSettings,
+    engine: L1Engine,
+    given: Mapping[str, PartitionTree],
+    mask: npt.ArrayLike | None,
+    content: Content,
+    plan: MemoryPlan,
+) -> Organization:
+    source = X if isinstance(X, StreamedTensor) else StreamedTensor(X, settings.axes, mask, content, plan)
+    settings = replace(
+        settings,
+        precision="float32" if source.dtype == np.float32 else "float64",
+        masked_entries=_MASKED[source.kind],
+    )
+    if settings.start == "order":
+        given = {axis: halved_tree(n) for axis, n in zip(settings.axes, source.shape, strict=True)}
+    return Questionnaire(source, settings, source.engine(engine), given).answer()
 
 
 def _start_trees(start: object, names: Sequence[str], shape: Sequence[int]) -> Mapping[str, PartitionTree]:
@@ -204,42 +298,73 @@ def _start_trees(start: object, names: Sequence[str], shape: Sequence[int]) -> M
     return trees
 
 
-class _Questionnaire:
+class _Source(Protocol):
+    """The tensor of a questionnaire, wherever it lies."""
+
+    shape: tuple[int, ...]
+    exponent: int
+
+    def initial_affinity(self, axis: str) -> FloatArray:
+        """First affinity between the slices of an axis."""
+
+    def means(self) -> FolderMeans:
+        """Folder means of the tensor over two to the power of `exponent`, the last axis last."""
+
+
+class _HeldTensor:
+    """A tensor in memory."""
+
+    def __init__(self, tensor: FloatArray, settings: QuestionnaireSettings, threads: int | None) -> None:
+        self.shape = tensor.shape
+        self.exponent = excess_exponent(tensor)
+        self._tensor = tensor
+        self._settings = settings
+        self._threads = threads
+
+    def initial_affinity(self, axis: str) -> FloatArray:
+        affinity = cosine_affinity if self._settings.initial == "cosine" else gaussian_affinity
+        return affinity(self._tensor, axis, axes=self._settings.axes, threads=self._threads)
+
+    def means(self) -> FolderMeans:
+        names = self._settings.axes
+        first, last = axis_roles(names)
+        order = [names.index(axis) for axis in (*first, last)]
+        return FolderMeans(scaled(self._tensor, self.exponent).transpose(order), (*first, last))
+
+
+def axis_roles(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Axes with an initial tree, and the one without."""
+    last = "head" if "head" in names else names[-1]
+    return tuple(axis for axis in names if axis != last), last
+
+
+class Questionnaire:
     """The loop of a questionnaire, and what it keeps from step to step."""
 
     def __init__(
         self,
-        tensor: FloatArray,
+        source: _Source,
         settings: QuestionnaireSettings,
         engine: L1Engine,
         start: Mapping[str, PartitionTree],
     ) -> None:
         self.settings = settings
         names = settings.axes
-        self.last = "head" if "head" in names else names[-1]
-        self.first = tuple(axis for axis in names if axis != self.last)
-        self.threads = engine.threads if isinstance(engine, CpuEngine) else None
-        self.shape = tensor.shape
-        role_order = [names.index(axis) for axis in (*self.first, self.last)]
+        self.first, self.last = axis_roles(names)
+        self.shape = source.shape
         self.start = {axis: start[axis] for axis in self.first if axis in start}
         self.initial = {
-            axis: frozen(self._initial_affinity(tensor, axis))
-            for axis in self.first
-            if axis not in self.start
+            axis: frozen(source.initial_affinity(axis)) for axis in self.first if axis not in self.start
         }
-        self.exponent = excess_exponent(tensor)
+        self.exponent = source.exponent
         self.emd = ReusedEmd(
-            FolderMeans(scaled(tensor, self.exponent).transpose(role_order), (*self.first, self.last)),
+            source.means(),
             {axis: (settings.alpha[axis], settings.beta[axis]) for axis in names},
             engine,
         )
         self.history: dict[str, list[PartitionTree]] = {axis: [] for axis in names}
         self.affinities: dict[str, FloatArray] = {}
         self.seen_from: dict[str, dict[str, PartitionTree]] = {}
-
-    def _initial_affinity(self, tensor: FloatArray, axis: str) -> FloatArray:
-        affinity = cosine_affinity if self.settings.initial == "cosine" else gaussian_affinity
-        return affinity(tensor, axis, axes=self.settings.axes, threads=self.threads)
 
     def _tree(self, affinity: FloatArray) -> PartitionTree:
         settings = self.settings
@@ -252,14 +377,18 @@ class _Questionnaire:
         if self.seen_from.get(axis) == trees:
             self.history[axis].append(self.history[axis][-1])
             return
-        distances = self.emd.distances(axis, trees)
-        require_symmetric(distances, "distances", float(distances.max()))
-        affinity = affinity_of_distances(distances, self.exponent)
+        affinity = self._affinity(axis, trees)
         self.affinities[axis] = frozen(affinity)
         self.seen_from[axis] = trees
         self.history[axis].append(self._tree(affinity))
 
+    def _affinity(self, axis: str, trees: Mapping[str, PartitionTree]) -> FloatArray:
+        distances = self.emd.distances(axis, trees)
+        require_symmetric(distances, "distances", float(distances.max()))
+        return affinity_of_distances(distances, self.exponent)
+
     def answer(self) -> Organization:
+        """Trees after all iterations."""
         for axis in self.first:
             if axis in self.start:
                 self.history[axis].append(self.start[axis])

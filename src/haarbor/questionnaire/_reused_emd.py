@@ -57,8 +57,9 @@ class ReusedEmd:
             needed.append("raised")
         sums = self._means.l1_sums(axis, trees, self._exponents, self._engine, ground_parts=needed)
         if "ground" in needed:
-            self._ground[axis] = sums[0]
+            # Copied, because a view would keep all three.
+            self._ground[axis] = sums[0].copy()
         if "raised" in needed:
-            self._raised[axis] = (outer_trees, sums[1])
+            self._raised[axis] = (outer_trees, sums[1].copy())
         parts = (self._ground[axis], self._raised[axis][1], sums[2])
         return self._means.weighted_total(axis, parts, trees, self._exponents)

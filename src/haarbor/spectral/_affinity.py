@@ -18,11 +18,20 @@ from haarbor.options import found_text, is_whole_number
 from haarbor.spectral._markov import require_square, require_symmetric
 from haarbor.spectral._slices import slice_blocks
 
-__all__ = ["affinity_of_distances", "cosine_affinity", "distance_affinity", "gaussian_affinity"]
+__all__ = [
+    "SMALL_SQUARES",
+    "affinity_of_distances",
+    "affinity_of_products",
+    "cosine_affinity",
+    "cosine_affinity_of_blocks",
+    "distance_affinity",
+    "gaussian_affinity",
+    "kernel_of_distances",
+]
 
 _NEIGHBOURS = 5
 # A sum of squares below this has terms that are too small to be squared exactly.
-_SMALL_SQUARES = 2.0**-400
+SMALL_SQUARES = 2.0**-400
 
 
 def cosine_affinity(
@@ -74,11 +83,33 @@ def cosine_affinity(
     n_slices = tensor.shape[position]
     if excess_exponent(tensor):
         tensor = _with_ordinary_slices(tensor, position)
-    inner, overlap = _products(tensor, position, has_nan, workers)
-    if (np.diagonal(overlap) < _SMALL_SQUARES).any():
+    inner, overlap = _products(slice_blocks(tensor, position), n_slices, has_nan, workers)
+    if (np.diagonal(overlap) < SMALL_SQUARES).any():
         ordinary = _with_ordinary_slices(tensor, position)
         if ordinary is not tensor:
-            inner, overlap = _products(ordinary, position, has_nan, workers)
+            inner, overlap = _products(slice_blocks(ordinary, position), n_slices, has_nan, workers)
+    return affinity_of_products(inner, overlap)
+
+
+def cosine_affinity_of_blocks(
+    blocks: Sequence[Callable[[], FloatArray]], n_slices: int, threads: int
+) -> FloatArray:
+    """Mutual cosine between slices, as :func:`cosine_affinity` says, of a tensor that is read in blocks.
+
+    Parameters
+    ----------
+    blocks : sequence of functions without arguments
+        Each returns an array of shape (n_slices, n_steps, n_inner), finite and of ordinary size; over all of
+        them every entry of a slice comes once. Entries that are zero for one of the last axis and not for
+        another take longer.
+    n_slices : int
+    threads : int
+    """
+    return affinity_of_products(*_products(blocks, n_slices, False, threads))
+
+
+def affinity_of_products(inner: FloatArray, overlap: FloatArray) -> FloatArray:
+    n_slices = inner.shape[0]
     inner = np.triu(inner) + np.triu(inner, 1).T
     norms = np.sqrt(overlap * overlap.T)
     affinity = np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0)
@@ -89,7 +120,7 @@ def cosine_affinity(
             f"{int(empty.sum())} of {n_slices} slices hold only zeros (first: {int(np.argmax(empty))}); "
             "they are taken as alike among themselves and unlike all others. Drop them if they are padding.",
             AffinityWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         affinity[np.ix_(empty, empty)] = 1.0
     return affinity
@@ -103,13 +134,11 @@ def _with_ordinary_slices(tensor: FloatArray, position: int) -> FloatArray:
 
 
 def _products(
-    tensor: FloatArray, position: int, has_nan: bool, threads: int
+    blocks: Sequence[Callable[[], FloatArray]], n_slices: int, has_nan: bool, threads: int
 ) -> tuple[FloatArray, FloatArray]:
     """Inner products of slices i <= j, and sums of squares of slice i over the entries present in j."""
-    from haarbor.engines import add_row_products
+    from haarbor.engines import add_row_products, add_sparse_products
     from haarbor.spectral._presence_kernels import squares_by_presence
-
-    n_slices = tensor.shape[position]
 
     def sums(form: Callable[[], FloatArray]) -> tuple[FloatArray, FloatArray]:
         block = form().astype(np.float64, copy=False)
@@ -118,6 +147,9 @@ def _products(
         flat = block.reshape(n_slices, -1)
         inner = np.zeros((n_slices, n_slices))
         overlap = np.zeros((n_slices, n_slices))
+        # Of a tensor, what is zero in one head is zero in all, and the sums below know that.
+        if block.shape[2] == 1 and add_sparse_products(flat, inner, overlap):
+            return inner, overlap
         add_row_products(flat, flat, True, inner)
         # Columns that are present in the same slices can be added before the product: under a
         # causal mask one column per key is left, whatever the number of heads.
@@ -129,7 +161,7 @@ def _products(
 
     inner = np.zeros((n_slices, n_slices))
     overlap = np.zeros((n_slices, n_slices))
-    for part, part_overlap in ordered_results(sums, slice_blocks(tensor, position), threads):
+    for part, part_overlap in ordered_results(sums, blocks, threads):
         inner += part
         overlap += part_overlap
     return inner, overlap
@@ -185,6 +217,11 @@ def gaussian_affinity(
     for part in ordered_results(squares, slice_blocks(tensor, position), workers):
         pairs += part
     distances: FloatArray = squareform(np.sqrt(pairs)) if n_slices > 1 else np.zeros((1, 1))
+    return kernel_of_distances(distances, exponent)
+
+
+def kernel_of_distances(distances: FloatArray, exponent: int = 0) -> FloatArray:
+    """Gaussian kernel of the Euclidean distances ``distances * 2**exponent``."""
     nearest = np.sort(distances, axis=0)[:_NEIGHBOURS]
     bandwidth = np.median(nearest, axis=0)
     zero = bandwidth == 0

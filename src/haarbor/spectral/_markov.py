@@ -14,6 +14,7 @@ from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.errors import AffinityError
 from haarbor.memory import require_memory
 from haarbor.options import require_real_number, require_whole_number
+from haarbor.spectral._leading_eigenpairs import leading_eigenpairs
 from haarbor.stored_result import stored_result
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _SMALLEST_AFFINITY = 1e-8
 _LARGEST_AFFINITY = 2.0**512
 _SYMMETRY_TOL = 1e-8
 _N_EIGENPAIRS = 12
+# From this number of items on, the few leading eigenpairs are found sooner than all of them.
+_MANY_ITEMS = 1000
 # LAPACK adds in an order that depends on its number of threads, and trees are built on what it
 # returns: it runs on one thread here. The limit is a setting of the whole process, hence the lock.
 _BLAS_LIMIT = threading.Lock()
@@ -85,7 +88,8 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     largest in :math:`|\lambda|`; :math:`\psi_j = u_j/u_1`. The first eigenvector is known,
     :math:`u_1 \propto s`, and its eigenvalue is set apart before the rest is computed: so it is the
     constant one also when the affinity falls into several components and the eigenvalue 1 is
-    repeated. Signs are fixed by making the entry of largest size positive. Cost :math:`O(n^3)`.
+    repeated. Signs are fixed by making the entry of largest size positive. Cost :math:`O(n^3)` up to a
+    thousand items; beyond, usually :math:`O(n^2)` per eigenpair.
 
     Examples
     --------
@@ -110,13 +114,18 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
             f"every item needs a positive affinity to some item, itself included, and above 1e-08; item "
             f"{int(np.argmax(degree == 0))} has none. Put ones on the diagonal, or drop the item."
         )
-    chain = weights / degree[:, None] / degree[None, :]
-    scale = np.sqrt(chain.sum(axis=1))
-    symmetric = chain / scale[:, None] / scale[None, :]
+    # In place from here on: the matrix may be large.
+    weights /= degree[:, None]
+    weights /= degree[None, :]
+    scale = np.sqrt(weights.sum(axis=1))
+    weights /= scale[:, None]
+    weights /= scale[None, :]
     first = scale / np.linalg.norm(scale)
+    symmetric = weights + weights.T
+    symmetric /= 2
     # Raising the first eigenvalue from 1 to 2 keeps it apart from others that are 1 as well.
-    symmetric = (symmetric + symmetric.T) / 2 + np.outer(first, first)
-    values, vectors = _eigenpairs(symmetric)
+    symmetric += np.outer(first, first, out=weights)
+    values, vectors = _eigenpairs(symmetric, wanted)
     # eigh ascends, and negative eigenvalues count by size.
     order = np.argsort(-np.abs(values), kind="stable")[1:wanted]
     psi = vectors[:, order] / first[:, None]
@@ -131,13 +140,15 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
 def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
     """`affinity` as a float64 matrix after checking that it is one."""
     matrix = require_square(affinity, "affinity")
-    if not np.isfinite(matrix).all():
+    # A comparison with NaN is false, so that this is true of usable numbers only.
+    usable = matrix.min() >= 0 and matrix.max() < np.inf
+    if not usable and not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
         raise AffinityError(
             f"affinity must be finite; entry ({row}, {column}) is {matrix[row, column]}. "
             "Drop such items, or correct them."
         )
-    if (matrix < 0).any():
+    if not usable:
         row, column = np.argwhere(matrix < 0)[0]
         raise AffinityError(
             f"affinity must be non-negative; entry ({row}, {column}) is {matrix[row, column]:.3g}. "
@@ -174,7 +185,8 @@ def require_square(given: npt.ArrayLike, name: str) -> FloatArray:
 
 def require_symmetric(matrix: FloatArray, name: str, size: float) -> None:
     """Raise unless a non-negative matrix is symmetric up to the rounding of numbers as large as `size`."""
-    gap = np.abs(matrix - matrix.T)
+    gap = matrix - matrix.T
+    np.abs(gap, out=gap)
     if gap.max() > _SYMMETRY_TOL * size:
         row, column = np.unravel_index(int(np.argmax(gap)), gap.shape)
         raise AffinityError(
@@ -192,6 +204,11 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _eigenpairs(symmetric: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _eigenpairs(symmetric: FloatArray, wanted: int) -> tuple[FloatArray, FloatArray]:
+    """Eigenpairs in any order, among them those of largest size; more than `wanted` if that is quicker."""
     with _BLAS_LIMIT, _blas().limit(limits=1, user_api="blas"):
+        if symmetric.shape[0] >= _MANY_ITEMS:
+            leading = leading_eigenpairs(symmetric, wanted)
+            if leading is not None:
+                return leading
         return np.linalg.eigh(symmetric)

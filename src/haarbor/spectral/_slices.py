@@ -11,10 +11,13 @@ from haarbor.array_types import FloatArray
 __all__ = ["slice_blocks"]
 
 _BLOCK_BYTES = 1 << 20
+_LARGEST_BLOCK = 32 << 20
 
 
 def slice_blocks(tensor: FloatArray, axis: int) -> list[Callable[[], FloatArray]]:
     """Blocks of the unfolding along `axis`, in a fixed order, about 1 MB each.
+
+    They are half as large as a matrix of all slices where that is more, but not above 32 MB.
 
     Parameters
     ----------
@@ -34,7 +37,9 @@ def slice_blocks(tensor: FloatArray, axis: int) -> list[Callable[[], FloatArray]
         rest = rest[:, None]
     n_slices, n_steps = rest.shape[:2]
     n_inner = int(np.prod(rest.shape[2:]))
-    step = max(1, _BLOCK_BYTES // (rest.itemsize * n_slices * n_inner))
+    # Not much smaller than the sums over it, which are added once per block.
+    block_bytes = max(_BLOCK_BYTES, min(4 * n_slices**2, _LARGEST_BLOCK))
+    step = max(1, block_bytes // (rest.itemsize * n_slices * n_inner))
 
     def block(begin: int) -> FloatArray:
         part = rest[:, begin : begin + step]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,16 @@ class HeadTensor(NDArrayOperatorsMixin):
     def nbytes(self) -> int:
         """Bytes once it is read."""
         return self.size * self.dtype.itemsize
+
+    def head_blocks(self) -> Iterator[FloatArray]:
+        """Arrays of shape (heads_per_layer, n_queries, n_keys), one layer after the other, each read once."""
+        for layer in range(self._n_layers):
+            yield self._layer_values(layer)
+
+    @property
+    def heads_per_block(self) -> int:
+        """Heads in each of `head_blocks`, which are read together."""
+        return self._heads_per_layer
 
     def layer(self, layer: int) -> FloatArray:
         """Heads of one layer, shape (n_queries, n_keys, heads_per_layer).

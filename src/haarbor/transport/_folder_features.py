@@ -83,28 +83,48 @@ def outer_folders(
     -------
     OuterFolders
     """
-    runs = [np.zeros(1, dtype=np.int64)]
+    # The items of all products so far, one run per product, and the size of each run.
+    offsets: IntArray = np.zeros(1, dtype=np.int64)
+    sizes: IntArray = np.ones(1, dtype=np.int64)
     # A product of (ground + raised) weights is ground x ground plus a raised rest.
     ground, raised = np.ones(1), np.zeros(1)
     for tree, stride, (alpha, beta) in zip(trees, strides, exponents, strict=True):
         pruned = tree.pruned
         # In tree order, a folder before its children: neighbours share items, and so memory.
         order = np.lexsort((-pruned.sizes, pruned.member_begins))
-        members = [pruned.members(folder) * stride for folder in order]
-        runs = [np.add.outer(run, member).ravel() for run in runs for member in members]
+        more_sizes = pruned.sizes[order]
+        members = stride * pruned.member_order[_places(pruned.member_begins[order], more_sizes)]
+        offsets, sizes = _products_of_runs(offsets, sizes, members, more_sizes)
         more = pruned.raised_weights(alpha, beta)[order]
-        level_part = np.where(pruned.sizes[order] == 1, ground_weight(tree, alpha, beta), 0.0)
+        level_part = np.where(more_sizes == 1, ground_weight(tree, alpha, beta), 0.0)
         raised = (np.multiply.outer(raised, level_part + more) + np.multiply.outer(ground, more)).ravel()
         ground = np.multiply.outer(ground, level_part).ravel()
-    sizes = np.array([run.size for run in runs])
     chosen = np.flatnonzero(ground if part == "ground" else raised)
     weights = np.ones_like(raised) if part == "ground" else raised
-    picked = [runs[folder] for folder in chosen]
     return OuterFolders(
-        offsets=np.concatenate(picked) if picked else np.zeros(0, dtype=np.int64),
+        offsets=offsets[_places((np.cumsum(sizes) - sizes)[chosen], sizes[chosen])],
         begins=np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64),
         scale=weights[chosen] / sizes[chosen],
     )
+
+
+def _places(begins: IntArray, sizes: IntArray) -> IntArray:
+    """The places begins[g], ..., begins[g] + sizes[g] - 1 of every run g, one after another."""
+    ends = np.cumsum(sizes)
+    places: IntArray = np.arange(ends[-1] if ends.size else 0) + np.repeat(begins - ends + sizes, sizes)
+    return places
+
+
+def _products_of_runs(
+    left: IntArray, left_sizes: IntArray, right: IntArray, right_sizes: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Sums of an entry of a run on the left and one on the right, for all pairs of runs; their sizes."""
+    if left.size == 1:
+        return left[0] + right, right_sizes
+    left_runs = np.split(left, np.cumsum(left_sizes)[:-1])
+    right_runs = np.split(right, np.cumsum(right_sizes)[:-1])
+    runs = [np.add.outer(one, other).ravel() for one in left_runs for other in right_runs]
+    return np.concatenate(runs), np.multiply.outer(left_sizes, right_sizes).ravel()
 
 
 def raised_folders(
@@ -136,8 +156,8 @@ def raised_folders(
     number[pruned.leaves] = np.arange(n_items)
     added = weights[pruned.leaves]
     alone = np.flatnonzero(added)
-    children = [number[pruned.children_of(folder)] for folder in larger]
-    children += [np.array([item]) for item in alone]
+    counts = np.diff(pruned.child_offsets)[larger]
+    below = number[pruned.children[_places(pruned.child_offsets[larger], counts)]]
     scale = np.concatenate([weights[larger] / pruned.sizes[larger], added[alone]])
     column = np.arange(scale.size)
     if present is not None:
@@ -145,8 +165,8 @@ def raised_folders(
         reach = np.array([present[:, items].any(axis=1).sum() for items in members])
         column[np.argsort(-reach, kind="stable")] = np.arange(scale.size)
     return RaisedFolders(
-        children=np.concatenate(children) if children else np.zeros(0, dtype=np.int64),
-        child_begins=np.concatenate([[0], np.cumsum([c.size for c in children])]).astype(np.int64),
+        children=np.concatenate([below, alone]),
+        child_begins=np.concatenate([[0], np.cumsum(counts), counts.sum() + 1 + np.arange(alone.size)]),
         scale=scale,
         column=column,
     )

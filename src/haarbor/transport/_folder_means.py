@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from haarbor.array_types import BoolArray, FloatArray, IntArray
-from haarbor.engines import L1Engine, checked_sums, ordered_results, usable_cores
+from haarbor.engines import FeatureBlock, L1Engine, checked_sums, ordered_results, usable_cores
 from haarbor.errors import SettingError
 from haarbor.memory import require_memory
 from haarbor.transport._block_shape import OUTER_PER_BLOCK, SECTION_GRAIN
@@ -23,9 +23,19 @@ from haarbor.transport._folder_features import (
     outer_folders,
     raised_folders,
 )
+from haarbor.transport._matrix_block import MatrixBlock
 from haarbor.trees import LARGEST_LOG_WEIGHT, PartitionTree
 
-__all__ = ["FolderMeans", "MeansBlock", "require_distances_fit", "require_sums_fit"]
+__all__ = [
+    "Exponents",
+    "FolderMeans",
+    "Layout",
+    "MeansBlock",
+    "require_distances_fit",
+    "require_few_products",
+    "require_moderate_weights",
+    "require_sums_fit",
+]
 
 # Sums over raised outer folders are kept for the next axis if they take no more than this.
 _KEPT_BYTES = 64 << 20
@@ -34,7 +44,7 @@ Exponents = Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Layout:
+class Layout:
     """Where the matrix of one product of outer folders is found in the flat tensor."""
 
     outer_axes: tuple[str, ...]
@@ -51,7 +61,7 @@ class MeansBlock:
     """Weighted means over consecutive outer folders; the array exists only while it is used."""
 
     flat: FloatArray
-    layout: _Layout
+    layout: Layout
     outer: OuterFolders
     raised: RaisedFolders
     raised_scale: float
@@ -117,12 +127,13 @@ class FolderMeans:
         # The last axis (heads) comes first: a folder of heads is then a sum of whole matrices.
         self._axes = (axes[-1], *axes[:-1])
         self._tensor = _last_axis_first(tensor)
+        self._shape = self._tensor.shape
         self._present: dict[str, BoolArray | None] = {}
         self._kept_sums: tuple[tuple[PartitionTree, ...], FloatArray] | None = None
 
     def n_items(self, axis: str) -> int:
         """Number of items of an axis."""
-        return int(self._tensor.shape[self._axes.index(axis)])
+        return int(self._shape[self._axes.index(axis)])
 
     def outer_axes(self, axis: str) -> tuple[str, ...]:
         """Axes whose folders are summed over first when the slices of `axis` are compared."""
@@ -159,33 +170,62 @@ class FolderMeans:
         layout = self._layout(axis)
         feature_axis = layout.feature_axis
         n_items = self.n_items(axis)
-        _require_few_products(layout.outer_axes, trees)
-        _require_moderate_weights(trees, exponents)
+        require_few_products(layout.outer_axes, trees)
+        require_moderate_weights(trees, exponents)
         raised = raised_folders(trees[feature_axis], *exponents[feature_axis], self._presence(axis, layout))
+        if not layout.outer_axes:
+            return self._matrix_sums(axis, raised, engine, with_ground="ground" in ground_parts)
         outer_exponents = [exponents[a] for a in layout.outer_axes]
         outer_trees = [trees[a] for a in layout.outer_axes]
         parts: tuple[tuple[OuterPart, int, float], ...] = (
             ("raised", 1, 1.0),
             ("ground", 0, _ground_weight(layout.outer_axes, trees, exponents)),
         )
-        blocks: list[MeansBlock] = []
+        blocks: list[FeatureBlock] = []
         for part, target, scale in parts:
             outer = outer_folders(outer_trees, layout.outer_strides, outer_exponents, part)
-            flat = self._tensor.reshape(-1)
-            if part == "raised":
-                flat, outer = self._summed(flat, outer, layout, outer_trees)
-            blocks += [
-                MeansBlock(
-                    flat=flat, layout=layout, outer=outer, raised=raised,
-                    raised_scale=scale, ground_target=target if part in ground_parts else None,
-                    raised_target=2, first=first, last=min(first + OUTER_PER_BLOCK, outer.n_folders),
-                )
-                for first in range(0, outer.n_folders, OUTER_PER_BLOCK)
-            ]  # fmt: skip
+            blocks += self._blocks(
+                layout, outer, outer_trees, part, raised=raised, raised_scale=scale,
+                ground_target=target if part in ground_parts else None,
+            )  # fmt: skip
+        return checked_sums(engine.l1_sums(blocks, n_items, 3), engine, n_items, 3)
+
+    def _blocks(
+        self,
+        layout: Layout,
+        outer: OuterFolders,
+        outer_trees: Sequence[PartitionTree],
+        part: OuterPart,
+        *,
+        raised: RaisedFolders,
+        raised_scale: float,
+        ground_target: int | None,
+    ) -> list[FeatureBlock]:
+        """Blocks of the products of outer folders of one part."""
+        flat = self._tensor.reshape(-1)
+        if part == "raised":
+            flat, outer = self._summed(flat, outer, layout, outer_trees)
+        return [
+            MeansBlock(
+                flat=flat, layout=layout, outer=outer, raised=raised, raised_scale=raised_scale,
+                ground_target=ground_target, raised_target=2, first=first,
+                last=min(first + OUTER_PER_BLOCK, outer.n_folders),
+            )
+            for first in range(0, outer.n_folders, OUTER_PER_BLOCK)
+        ]  # fmt: skip
+
+    def _matrix_sums(
+        self, axis: str, raised: RaisedFolders, engine: L1Engine, *, with_ground: bool
+    ) -> FloatArray:
+        """Sums of :meth:`l1_sums` for a matrix: one product over no outer axes, which is a ground one."""
+        items = np.ascontiguousarray(self._tensor if axis == self._axes[0] else self._tensor.T)
+        ground = [MatrixBlock(items=items, raised=None, target=0)] if with_ground else []
+        blocks = [*ground, MatrixBlock(items=items, raised=raised, target=2)]
+        n_items = items.shape[0]
         return checked_sums(engine.l1_sums(blocks, n_items, 3), engine, n_items, 3)
 
     def _summed(
-        self, flat: FloatArray, outer: OuterFolders, layout: _Layout, trees: Sequence[PartitionTree]
+        self, flat: FloatArray, outer: OuterFolders, layout: Layout, trees: Sequence[PartitionTree]
     ) -> tuple[FloatArray, OuterFolders]:
         """The outer folders with their sums already computed, if another axis needs the same sums.
 
@@ -215,17 +255,20 @@ class FolderMeans:
         layout = self._layout(axis)
         outer = _ground_weight(layout.outer_axes, trees, exponents)
         feature = _ground_weight((layout.feature_axis,), trees, exponents)
-        total: FloatArray = outer * feature * sums[0] + feature * sums[1] + sums[2]
+        total: FloatArray = outer * feature * sums[0]
+        if layout.outer_axes:
+            total += feature * sums[1]
+        total += sums[2]
         return total
 
-    def _layout(self, axis: str) -> _Layout:
-        shape = self._tensor.shape
+    def _layout(self, axis: str) -> Layout:
+        shape = self._shape
         strides = [int(np.prod(shape[place + 1 :])) for place in range(len(shape))]
         items = self._axes.index(axis)
         columns = len(shape) - 1
         rows = columns - 1 if items == columns else items
         outer = [place for place in range(len(shape)) if place not in (rows, columns)]
-        return _Layout(
+        return Layout(
             outer_axes=tuple(self._axes[place] for place in outer),
             outer_strides=tuple(strides[place] for place in outer),
             feature_axis=self._axes[rows if items == columns else columns],
@@ -235,7 +278,7 @@ class FolderMeans:
             items_are_columns=items == columns,
         )
 
-    def _presence(self, axis: str, layout: _Layout) -> BoolArray | None:
+    def _presence(self, axis: str, layout: Layout) -> BoolArray | None:
         """Entries (item, feature) that are non-zero somewhere; None if all are."""
         from haarbor.transport._means_kernels import presence
 
@@ -275,7 +318,7 @@ def require_distances_fit(axis: str, n_items: int) -> None:
     )
 
 
-def _require_few_products(axes: Sequence[str], trees: Mapping[str, PartitionTree]) -> None:
+def require_few_products(axes: Sequence[str], trees: Mapping[str, PartitionTree]) -> None:
     """Raise if the list of the products of the folders of `axes` does not fit into memory."""
     products = math.prod(trees[axis].pruned.n_folders for axis in axes)
     offsets = math.prod(int(trees[axis].pruned.sizes.sum()) for axis in axes)
@@ -290,7 +333,7 @@ def _require_fewer_products(products: int, offsets: int, axes: Sequence[str]) ->
     )
 
 
-def _require_moderate_weights(trees: Mapping[str, PartitionTree], exponents: Exponents) -> None:
+def require_moderate_weights(trees: Mapping[str, PartitionTree], exponents: Exponents) -> None:
     """Raise if the product of the largest weights of all trees is too large for sums in float32."""
     largest = sum(math.log2(trees[axis].pruned.weights(*exponents[axis]).max()) for axis in trees)
     if largest > LARGEST_LOG_WEIGHT:

@@ -14,7 +14,7 @@ from haarbor.array_types import BoolArray, FloatArray, IntArray
 from haarbor.compiled import compiled
 from haarbor.transport._block_shape import OUTER_PER_BLOCK
 
-__all__ = ["fill_means", "fill_means_transposed", "last_axis_first", "presence", "sum_runs"]
+__all__ = ["fill_means", "fill_means_transposed", "last_axis_first", "matrix_means", "presence", "sum_runs"]
 
 
 @compiled(inner=True)
@@ -163,6 +163,22 @@ def transposed_means_kernel(
                 for g in range(OUTER_PER_BLOCK):
                     work[f, g] = source[g]
             _emit(work, n_features, children, child_begins, group_scale, group_column, second, out[left + i])
+
+
+@compiled()
+def matrix_means(items, children, child_begins, group_scale, group_column, work, out):
+    """out[i, column of g] = scaled sum of row i of `items` over the folder g, made from its children."""
+    n_features = items.shape[1]
+    for i in range(items.shape[0]):
+        source, target = items[i], out[i]
+        for f in range(n_features):
+            work[f] = source[f]
+        for group in range(group_scale.size):
+            total = work[0] * 0
+            for place in range(child_begins[group], child_begins[group + 1]):
+                total += work[children[place]]
+            work[n_features + group] = total
+            target[group_column[group]] = total * group_scale[group]
 
 
 @compiled()

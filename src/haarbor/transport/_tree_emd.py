@@ -8,9 +8,10 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, real_array
 from haarbor.binary_scale import excess_exponent, scaled, unscaled
-from haarbor.engines import L1Engine, engine_named
+from haarbor.engines import GpuEngine, L1Engine, engine_named
 from haarbor.errors import TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
+from haarbor.transport._device_means import DeviceFolderMeans
 from haarbor.transport._exponents import exponent_by_axis
 from haarbor.transport._folder_means import FolderMeans, require_distances_fit
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
@@ -93,10 +94,18 @@ def tree_emd(
     require_trees_fit(trees, names, array.shape)
     tensor = checked_tensor(array, names)
     exponent = excess_exponent(tensor)
-    means = FolderMeans(scaled(tensor, exponent), names)
     exponents = {axis: (alphas[axis], betas[axis]) for axis in trees}
-    sums = means.l1_sums(without[0], trees, exponents, summing)
-    return unscaled(means.weighted_total(without[0], sums, trees, exponents), exponent, "tree distances")
+    ordinary = scaled(tensor, exponent)
+    if isinstance(summing, GpuEngine):
+        with summing.device.one_line_errors():
+            on_gpu: FolderMeans = DeviceFolderMeans(summing.device_array(ordinary), names, summing)
+            sums = summing.device.on_host(on_gpu.l1_sums(without[0], trees, exponents, summing))
+            total = on_gpu.weighted_total(without[0], sums, trees, exponents)
+    else:
+        means = FolderMeans(ordinary, names)
+        sums = means.l1_sums(without[0], trees, exponents, summing)
+        total = means.weighted_total(without[0], sums, trees, exponents)
+    return unscaled(total, exponent, "tree distances")
 
 
 def _without(value: float | Mapping[str, float], axis: str) -> float | Mapping[str, float]:

@@ -101,7 +101,12 @@ def _identical_groups(between: FloatArray, tolerance: float) -> IntArray:
 
 
 def _median_with_infinities(between: FloatArray) -> float:
-    # np.median warns about infinities; this is the mean of the two middle entries without a warning.
+    """Median of all entries of a symmetric matrix with infinity on its diagonal, without a warning."""
+    n_folders = between.shape[0]
     middle = between.size // 2
-    flat = np.partition(between, [middle - 1, middle], axis=None)
-    return float(flat[middle]) if flat.size % 2 else float((flat[middle - 1] + flat[middle]) / 2)
+    # In order, every distance comes twice, and the diagonal last: half of the matrix says it all.
+    places = [place // 2 for place in (middle - 1, middle) if place < n_folders * (n_folders - 1)]
+    half = np.concatenate([between[folder, :folder] for folder in range(n_folders)])
+    half = np.partition(half, places)
+    low, high = (half[places[0]], half[places[1]]) if len(places) == 2 else (half[places[0]], np.inf)
+    return float(high) if between.size % 2 else float((low + high) / 2)

@@ -12,31 +12,49 @@ def folder_distances(coordinates: FloatArray, folder: IntArray, n_folders: int) 
     """Mean Euclidean distance between the items of every two folders, zeros on the diagonal."""
     # Memory comes from Python: a kernel that takes its own is compiled much longer.
     means = np.zeros((n_folders, n_folders))
-    distances_kernel(coordinates, folder, np.zeros(n_folders, np.int64), means)
+    # One row per coordinate, so that an item is compared with many others at a time.
+    by_coordinate = np.ascontiguousarray(coordinates.T)
+    distances_kernel(by_coordinate, folder, np.zeros(n_folders, np.int64), np.zeros(folder.size), means)
     return means
 
 
 @compiled()
-def distances_kernel(coordinates, folder, size, means):
+def distances_kernel(by_coordinate, folder, size, squares, means):
     """What `folder_distances` says, with zeros to work in."""
-    n_items, n_coordinates = coordinates.shape
+    n_coordinates, n_items = by_coordinate.shape
     n_folders = size.size
     for i in range(n_items):
         size[folder[i]] += 1
-        mine = coordinates[i]
+        earlier = squares[:i]
         for j in range(i):
-            yours = coordinates[j]
-            square = 0.0
-            for c in range(n_coordinates):
-                square += (mine[c] - yours[c]) ** 2
-            # Always into the lower triangle: each pair of folders has one sum.
-            low, high = min(folder[i], folder[j]), max(folder[i], folder[j])
-            means[high, low] += np.sqrt(square)
+            earlier[j] = 0.0
+        for c in range(n_coordinates):
+            yours = by_coordinate[c, :i]
+            mine = by_coordinate[c, i]
+            for j in range(i):
+                earlier[j] += (mine - yours[j]) ** 2
+        for j in range(i):
+            earlier[j] = np.sqrt(earlier[j])
+        here = folder[i]
+        mine_to = means[here]
+        for j in range(i):
+            # Always into the lower triangle: each pair of folders has one sum. Numbers without a sign:
+            # an index that could be negative would be checked at every step.
+            there = folder[j]
+            if there <= here:
+                mine_to[np.uint64(there)] += earlier[j]
+            else:
+                means[np.uint64(there), np.uint64(here)] += earlier[j]
     for f in range(n_folders):
         means[f, f] = 0.0
         for g in range(f):
             means[f, g] /= size[f] * size[g]
-            means[g, f] = means[f, g]
+    # In squares, so that both sides stay in cache.
+    for top in range(0, n_folders, 32):
+        for left in range(0, top + 1, 32):
+            for f in range(top, min(top + 32, n_folders)):
+                for g in range(left, min(left + 32, f)):
+                    means[g, f] = means[f, g]
 
 
 @compiled(inner=True)

@@ -92,9 +92,14 @@ class PrunedTree:
         n_levels = int(self.last_level.max()) + 1
         decay = folder_weights(np.ones(n_levels), np.arange(n_levels), alpha, 0.0)
         chain = np.where(last_level >= self.first_level, decay[self.first_level], 0.0)
-        # Summed one by one: differences of running sums would lose the digits of small weights.
-        for folder in np.flatnonzero(last_level > self.first_level):
-            chain[folder] = decay[self.first_level[folder] : last_level[folder] + 1].sum()
+        # Summed for each pair of levels: differences of running sums would lose the digits of small weights.
+        longer = np.flatnonzero(last_level > self.first_level)
+        pairs, which = np.unique(
+            self.first_level[longer] * n_levels + last_level[longer], return_inverse=True
+        )
+        chain[longer] = np.array(
+            [decay[pair // n_levels : pair % n_levels + 1].sum() for pair in pairs.tolist()]
+        )[which]
         return folder_weights(self.sizes / self.n_items, np.zeros(1, dtype=np.int64), 0.0, beta) * chain
 
 

@@ -15,6 +15,7 @@ from haarbor.wavelets._haar_transform import haar_l1, haar_transform, inverse_ha
 from haarbor.wavelets._holder import HolderExponent, holder_exponent
 from haarbor.wavelets._product_order import largest_products
 from haarbor.wavelets._stability import RankingStability, ranking_stability
+from haarbor.wavelets._streamed_entropy import streamed_head_entropy, streamed_network_entropy
 
 __all__ = [
     "CoefficientDecay",
@@ -38,5 +39,7 @@ __all__ = [
     "network_entropy",
     "ranking_stability",
     "sorted_coefficients",
+    "streamed_head_entropy",
+    "streamed_network_entropy",
     "write_haar_rows",
 ]

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen, real_array
+from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import excess_exponents, scaled
-from haarbor.engines import ordered_results, usable_cores
-from haarbor.errors import DataError, ShapeError, TreeError
+from haarbor.engines import is_on_device, ordered_results, usable_cores
+from haarbor.errors import ShapeError, TreeError
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.options import require_real_number, require_whole_number
 from haarbor.stored_result import stored_result
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
+from haarbor.wavelets._device_entropy import device_engine, device_power_sums
+from haarbor.wavelets._device_haar import is_ordinary
 from haarbor.wavelets._haar_system import haar_system
 from haarbor.wavelets._haar_transform import haar_transform
+from haarbor.wavelets._power_sums import PowerSums, power_sums_of
 from haarbor.wavelets._product_order import largest_products
 
-__all__ = ["HeadEntropy", "NetworkEntropy", "head_entropy", "network_entropy", "sorted_coefficients"]
+__all__ = [
+    "HeadEntropy",
+    "NetworkEntropy",
+    "PowerSums",
+    "entropy_of_network",
+    "head_entropy",
+    "network_entropy",
+    "power_sums_of",
+    "sorted_coefficients",
+]
 
 
 @stored_result("HeadEntropy")
@@ -140,8 +153,12 @@ def head_entropy(
     """
     names = axis_names(axes, n_axes_of(X))
     matrix_axes = tuple(axis for axis in names if axis != "head")
-    array = real_array(X)
-    array = np.moveaxis(array, names.index("head"), -1) if "head" in names else array[..., None]
+    array = _array_of(X)
+    if "head" in names:
+        head = names.index("head")
+        array = array.transpose([*(place for place in range(array.ndim) if place != head), head])
+    else:
+        array = array[..., None]
     sums = _power_sums(array, (*matrix_axes, "head"), matrix_axes, trees, k, p)
     fields = {name: frozen(value) for name, value in sums.fields().items()}
     return HeadEntropy(**fields, k=sums.k, n_functions=sums.n_functions, p=float(p))
@@ -180,12 +197,17 @@ def network_entropy(
     6.0
     """
     names = axis_names(axes, n_axes_of(X))
-    sums = _power_sums(real_array(X)[..., None], (*names, "(whole)"), names, trees, k, p)
+    sums = _power_sums(_array_of(X)[..., None], (*names, "(whole)"), names, trees, k, p)
+    return entropy_of_network(sums)
+
+
+def entropy_of_network(sums: PowerSums) -> NetworkEntropy:
+    """Entropy of the one column of the sums."""
     fields = {name: value[0] for name, value in sums.fields().items()}
     least, most = fields.pop("tie_interval")
     return NetworkEntropy(
         **{name: float(value) for name, value in fields.items()},
-        tie_interval=(float(least), float(most)), k=sums.k, n_functions=sums.n_functions, p=float(p),
+        tie_interval=(float(least), float(most)), k=sums.k, n_functions=sums.n_functions, p=sums.p,
     )  # fmt: skip
 
 
@@ -233,84 +255,14 @@ def sorted_coefficients(
     return chosen
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _PowerSums:
-    """Sums that both entropies are made of, with one entry per head."""
-
-    chosen: FloatArray
-    chosen_rest: FloatArray
-    """`chosen` without the constant function, which is always the first one chosen."""
-    least: FloatArray
-    most: FloatArray
-    everything: FloatArray
-    constant: FloatArray
-    chosen_energy: FloatArray
-    rest_energy: FloatArray
-    """Energy of all functions but the constant one."""
-    exponents: IntArray
-    """Powers of two by which the coefficients were divided."""
-    p: float
-    k: int
-    n_functions: int
-
-    def fields(self) -> dict[str, FloatArray]:
-        """Fields of the results.
-
-        Raises
-        ------
-        DataError
-            If one of the figures leaves the range of float64.
-        """
-        with np.errstate(over="ignore", invalid="ignore"):
-            found, norms = self._scaled_fields()
-            if self.exponents.any():
-                for name in ("constant", "norm"):
-                    found[name] = np.ldexp(found[name], self.exponents)
-                powers = 2.0 ** (self.p * self.exponents)
-                for name in ("raw", "all_scales"):
-                    found[name] = found[name] * powers
-                found["tie_interval"] = found["tie_interval"] * powers[:, None]
-            vanished = any(((norm > 0) & (norm**self.p == 0)).any() for norm in norms)
-        if vanished or not all(np.isfinite(values).all() for values in found.values()):
-            raise DataError(
-                f"sums of |coefficient|**p must lie within the range of float64; with p={self.p:g} they are "
-                "too large or too small for it. Choose p nearer to 1, or multiply the tensor by a constant."
-            )
-        return found
-
-    def _scaled_fields(self) -> tuple[dict[str, FloatArray], tuple[FloatArray, ...]]:
-        """The figures of the scaled coefficients, and the norms by whose powers they were divided."""
-        energy = self.rest_energy + self.constant**2
-        norm = np.sqrt(energy)
-        # The differences that rounding leaves in a constant head are not structure.
-        noise = 16 * np.finfo(np.float64).eps ** 2 * self.n_functions
-        rest = np.sqrt(np.where(self.rest_energy > noise * energy, self.rest_energy, 0.0))
-        found = {
-            "raw": self.chosen,
-            "normalised": _ratio(self.chosen, norm**self.p),
-            "mean_removed": _ratio(self.chosen_rest, rest**self.p),
-            "tie_interval": np.stack([self.least, self.most], axis=-1),
-            "constant": self.constant,
-            "energy_share": _ratio(self.chosen_energy, energy),
-            "all_scales": self.everything,
-            "fine_share": _ratio(np.maximum(self.everything - self.chosen, 0.0), self.everything),
-            "norm": norm,
-        }
-        return found, (norm, rest)
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-
-
 def _power_sums(
-    array: AnyArray,
+    array: Any,
     names: tuple[str, ...],
     expanded: tuple[str, ...],
     trees: Mapping[str, PartitionTree],
     k: int,
     p: float,
-) -> _PowerSums:
+) -> PowerSums:
     """Sums over the expansion along all axes but the last, for each position on the last axis."""
     power = require_real_number("p", p, positive=True)
     n_largest = require_whole_number("k", k, 1)
@@ -321,42 +273,34 @@ def _power_sums(
     if len(expanded) < 1:
         raise ShapeError(f"an entropy needs at least one axis with a tree; found {names}. Name the others.")
     require_trees_fit(trees, expanded, array.shape)
+    places = {place: trees[axis] for place, axis in enumerate(expanded)}
+    products = largest_products([haar_system(tree) for tree in places.values()], n_largest)
+    if not isinstance(array, np.ndarray):
+        gpu = device_engine()
+        if is_ordinary(array, gpu):
+            return device_power_sums(array, places, products, power, gpu)
+        # Heads of very large or very small numbers are scaled one by one, on the host.
+        array = gpu.device.on_host(array)
     tensor = checked_tensor(array, names)
     # Each head is scaled to ordinary size by itself, because sums never mix heads.
     exponents = excess_exponents(tensor, tuple(range(len(expanded))))
     coefficients = haar_transform(scaled(tensor, exponents), {axis: trees[axis] for axis in expanded}, names)
-    products = largest_products([haar_system(trees[axis]) for axis in expanded], n_largest)
-    constant = coefficients[(0,) * len(expanded)].astype(np.float64)
     rest, rest_energy = _column_sums(coefficients, power)
-
-    def powers(chosen: IntArray) -> FloatArray:
-        # Overflow is reported when the figures are checked.
-        with np.errstate(over="ignore"):
-            values: FloatArray = np.abs(coefficients[tuple(chosen.T)].astype(np.float64)) ** power
-        return values
-
-    above = powers(products.above).sum(axis=0)
-    chosen_rest = powers(products.chosen[1:]).sum(axis=0)
-    tied = powers(products.tied)
-    taken = products.n_from_tied
-    ordered = np.sort(tied, axis=0)
-    chosen = coefficients[tuple(products.chosen.T)].astype(np.float64)
-    with np.errstate(over="ignore"):
-        constant_power = np.abs(constant) ** power
-    return _PowerSums(
-        chosen=constant_power + chosen_rest,
-        chosen_rest=chosen_rest,
-        least=above + ordered[:taken].sum(axis=0),
-        most=above + ordered[tied.shape[0] - taken :].sum(axis=0),
-        everything=constant_power + rest,
-        constant=constant,
-        chosen_energy=np.square(chosen).sum(axis=0),
-        rest_energy=rest_energy,
+    listed = np.concatenate([products.above, products.tied])
+    return power_sums_of(
+        products,
+        coefficients[tuple(listed.T)].astype(np.float64),
+        coefficients[(0,) * len(expanded)].astype(np.float64),
+        (rest, rest_energy),
         exponents=exponents,
         p=power,
-        k=products.chosen.shape[0],
         n_functions=coefficients[..., 0].size,
     )
+
+
+def _array_of(X: object) -> Any:
+    """`X` as an array of numpy, or as it is if it lies on a GPU."""
+    return device_engine().device_array(X) if is_on_device(X) else real_array(X)
 
 
 def _column_sums(coefficients: FloatArray, p: float) -> tuple[FloatArray, FloatArray]:

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, real_array
 from haarbor.binary_scale import excess_exponent, scaled, unscaled
-from haarbor.engines import ordered_results, usable_cores
+from haarbor.engines import GpuEngine, is_on_device, ordered_results, usable_cores
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.trees import PartitionTree, require_trees_fit, trees_by_axis
+from haarbor.wavelets._device_haar import device_coefficients, is_ordinary, sum_of_sizes
 from haarbor.wavelets._haar_system import haar_system
 
 __all__ = ["haar_l1", "haar_transform", "inverse_haar_transform", "scaled_transform", "transform_along"]
@@ -43,7 +44,8 @@ def haar_transform(
     Returns
     -------
     ndarray, same shape as `X`
-        float32 for float16 and float32 input, else float64; sums run in float64.
+        float32 for float16 and float32 input, else float64; sums run in float64. Of an array on a CUDA
+        device it is an array of CuPy there.
 
     Raises
     ------
@@ -66,6 +68,9 @@ def haar_transform(
     >>> haar_transform([[4.0, 2.0, 5.0, 5.0]], {"key": halves}).round(4).tolist()
     [[8.0, -2.0, 1.4142, 0.0]]
     """
+    if is_on_device(X):
+        on_device: FloatArray = _on_device(X, trees, axes)
+        return on_device
     return unscaled(*scaled_transform(X, trees, axes), "Haar coefficients")
 
 
@@ -123,10 +128,26 @@ def haar_l1(X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence
     """
     from haarbor.wavelets._haar_kernels import add_powers
 
+    if is_on_device(X):
+        return sum_of_sizes(_on_device(X, trees, axes), GpuEngine())
     coefficients, exponent = scaled_transform(X, trees, axes)
     sums = np.zeros((2, coefficients.shape[-1]))
     add_powers(coefficients.reshape(-1, coefficients.shape[-1]), 1.0, sums)
     return float(unscaled(sums[0].sum(), exponent, "the l1 norm"))
+
+
+def _on_device(X: Any, trees: Mapping[str, PartitionTree], axes: Sequence[str] | None) -> Any:
+    """Haar coefficients of an array on a GPU, which stay there."""
+    engine = GpuEngine()
+    with engine.device.one_line_errors():
+        tensor = engine.device_array(X)
+        names = axis_names(axes, tensor.ndim)
+        trees = trees_by_axis(trees, names)
+        require_trees_fit(trees, names, tensor.shape)
+        if not is_ordinary(tensor, engine):
+            # Numbers near the ends of their range are scaled on the host.
+            return engine.device_array(haar_transform(engine.device.on_host(tensor), trees, names))
+        return device_coefficients(tensor, {names.index(axis): tree for axis, tree in trees.items()}, engine)
 
 
 def scaled_transform(
