@@ -1,9 +1,8 @@
 """What the README and the pages say can be run, is run."""
 
+import contextlib
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 import haarbor as hb
 from tests.capturing.inputs.small_models import byte_tokenizer
+from tests.cli.builders import answer
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,14 +65,10 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
         "prune": ["--quick", "--calibration", "4", "--evaluation", "4", "--seeds", "1", "--tokens", "16"],
     }
     for words in given:
-        command = [
-            sys.executable,
-            "-m",
-            *(smaller.get(word, word) for word in words),
-            *fewer.get(words[1], []),
-        ]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{words}: {done.stderr}"
+        asked = [*(smaller.get(word, word) for word in words), *fewer.get(words[1], [])]
+        with contextlib.chdir(tmp_path):
+            done = answer(*asked[1:])
+        assert done.code == 0, f"{words}: {done.err}"
     assert {"run.zarr", "report.html", "figures"} <= {path.name for path in tmp_path.iterdir()}
 
 

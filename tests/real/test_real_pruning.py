@@ -51,7 +51,7 @@ def windows(loaded, text, n_windows, n_tokens):
 
 
 def test_smollm2_becomes_smaller_and_computes_what_it_does_masked(smollm2, tmp_path):
-    model, batches = first_layers(smollm2.model, 8), windows(smollm2, TEXT.read_text(), 4, 64)
+    model, batches = first_layers(smollm2.model, 4), windows(smollm2, TEXT.read_text(), 4, 64)
     found = calibration_pass(model, batches[:2])
     scores = pruning_scores(found, ["leftover"])["leftover"]
     for within in ("network", "uniform"):

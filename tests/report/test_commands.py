@@ -1,5 +1,6 @@
 """The commands of a page make it again."""
 
+import contextlib
 import shlex
 import shutil
 import sys
@@ -10,7 +11,7 @@ from haarbor.analysis import organize_run, run_invariance, run_regularity
 from haarbor.report import report_html
 from haarbor.report._commands import commands
 from haarbor.store import open_run
-from tests.cli.builders import finished
+from tests.cli.builders import answer, finished
 from tests.report.reading import page_data
 from tests.report.runs import logits_run, text_run
 
@@ -57,12 +58,12 @@ def test_what_has_no_option_is_python_and_measurements_are_there(tmp_path):
 
 
 def runs_again(lines, folder):
-    """Run lines as a shell would, with the program of this environment."""
+    """Run lines as a shell would, those of haarbor in this process, which has imported everything."""
     for line in lines:
         words = shlex.split(line, comments=True)
         if words:
-            code = ("-m", "haarbor") if words[0] == "haarbor" else ()
-            done = finished(*words[1:], code=code, cwd=folder)
+            with contextlib.chdir(folder):
+                done = answer(*words[1:]) if words[0] == "haarbor" else finished(*words[1:], code=())
             assert done.code == 0, (line, done.err)
 
 
