@@ -41,7 +41,6 @@ class Interface:
         (Interface(), True),
         (3.0, False),
     ],
-    ids=repr,
 )
 def test_arrays_on_a_cuda_device_are_recognised(given, expected):
     assert is_on_device(given) is expected
