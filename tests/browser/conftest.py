@@ -67,6 +67,8 @@ def opened(browser):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True, **options
         )
+        # A machine may be busy with other tests; how quick a page is, a benchmark measures.
+        context.set_default_timeout(120_000)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
@@ -76,7 +78,7 @@ def opened(browser):
             lambda r: None if r.url.startswith(("file:", "blob:", "data:")) else complaints.append(r.url),
         )
         page.goto(path.as_uri())
-        page.wait_for_selector("html[data-drawn]" if charts else "html[data-usable]", timeout=30_000)
+        page.wait_for_selector("html[data-drawn]" if charts else "html[data-usable]")
         return page
 
     yield open_page

@@ -18,8 +18,8 @@ def state(page, key, run=0):
     return page.evaluate(f"Haarbor.runs[{run}].state.get({key!r})")
 
 
-def wait_until(page, condition, seconds=5.0):
-    """Return once `condition()` holds; AssertionError if it does not in time."""
+def wait_until(page, condition, seconds=60.0):
+    """Return once `condition()` holds; AssertionError if it does not, however busy the machine is."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "the page did not get there"

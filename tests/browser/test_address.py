@@ -100,7 +100,7 @@ def test_a_link_to_a_section_lands_there_and_nothing_jumps(opened, request, name
     path = request.getfixturevalue(name)
     page = opened(at(path, "#network-entropy-section&head=0.1"), width=width)
     before = page.evaluate(TOPS)
-    page.wait_for_selector("html[data-drawn]", timeout=30_000)
+    page.wait_for_selector("html[data-drawn]")
     assert page.evaluate(TOPS) == before
     top = page.locator("#network-entropy-section").bounding_box()["y"]
     bar = page.locator(".bar").bounding_box()["height"]

@@ -37,6 +37,7 @@ def test_nothing_of_them_becomes_an_element_or_runs(opened, hostile_page):
 
 def test_even_a_script_that_got_in_would_neither_run_nor_reach_out(browser, hostile_page):
     context = browser.new_context()
+    context.set_default_timeout(120_000)
     page = context.new_page()
     page.goto(hostile_page.as_uri())
     page.wait_for_selector("html[data-usable]")
