@@ -18,13 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from faults.haarbor_command import Ended, ended_command, one_line_judged
-from faults.kills import whole_or_none
+from faults.kills import same_as_undisturbed, whole_or_none
 from faults.kind import Form, Kind
 from faults.outcome import Outcome, defect, right
 from faults.small_disk import bytes_on_disk, disk_of, files_on_disk, grown_disk
 from faults.stored_sample import without_waiting
 from faults.templates import COMMANDS, OUTPUT, made_templates, scene, template
-from faults.undisturbed import same_as_undisturbed
 
 __all__ = ["KIND"]
 

@@ -19,12 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from faults.haarbor_command import Command, Ended, ended_command
-from faults.kills import whole_or_none
+from faults.kills import same_as_undisturbed, whole_or_none
 from faults.kind import Form, Kind
 from faults.outcome import Outcome, defect, right
 from faults.stored_sample import without_waiting
 from faults.templates import COMMANDS, made_templates, scene, seconds
-from faults.undisturbed import same_as_undisturbed
 
 __all__ = ["KIND"]
 

@@ -28,17 +28,17 @@ from faults.templates import (
     COMMANDS,
     OUTPUT,
     concerns,
+    files_below,
     made_templates,
     operations,
     scene,
     seconds,
     template,
 )
-from faults.undisturbed import same_as_undisturbed
 from haarbor.errors import HaarborError
 from haarbor.store import open_run
 
-__all__ = ["KIND", "whole_or_none"]
+__all__ = ["KIND", "same_as_undisturbed", "whole_or_none"]
 
 _CASES: dict[str, dict[Form, range]] = {
     "capture": {"short": range(2), "long": range(300)},
@@ -121,6 +121,19 @@ def _checkpoint_fault(folder: Path, *, must_be_there: bool) -> str | None:
     except HaarborError as error:
         return f"there is no whole checkpoint: {error}" if must_be_there else None
     return None if bool(torch.isfinite(logits).all()) else "the checkpoint answers with NaN"
+
+
+def same_as_undisturbed(name: str, here: Path) -> str | None:
+    """First file that differs from those of the undisturbed command; None if none does."""
+    if name == "prune":
+        # Its results hold times, which differ; the checkpoint was looked at.
+        return None
+    found, expected = (files_below(folder / OUTPUT[name]) for folder in (here, template(name)))
+    other = sorted(key for key in {*found, *expected} if found.get(key) != expected.get(key))
+    if not other:
+        return None
+    state = "is there" if other[0] not in expected else "is missing" if other[0] not in found else "differs"
+    return f"{len(other)} files are not those of an undisturbed command: {other[0]} {state}"
 
 
 KIND = Kind(
