@@ -55,7 +55,12 @@ _MADE: dict[str, Any] = {}
 
 def made_templates() -> None:
     """Make the templates, once, in a process of its own; they are gone when this one ends."""
+    # It takes its files from the templates.
+    from faults.hostile_network_files import timm_where_it_is
+
     warm_command()
+    # Other kinds import it too, and a run records the version of timm where it is imported.
+    timm_where_it_is()
     if _MADE:
         return
     folder = Path(tempfile.mkdtemp(prefix="haarbor-faults-templates-"))
