@@ -93,9 +93,8 @@ def gpt2(model, inputs, off):
             wide = 0.5 * wide * (1 + torch.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3)))
             return map_of(f"{name}.mlp.c_proj")(wide)
 
-        x = hand.norm_first(
-            x, attention, mlp, *(lambda x, n=n: hand.layer_norm(x, n, slack) for n in (f"{name}.ln_1", f"{name}.ln_2"))
-        )  # fmt: skip
+        norms = (f"{name}.ln_1", f"{name}.ln_2")
+        x = hand.norm_first(x, attention, mlp, *(lambda x, n=n: hand.layer_norm(x, n, slack) for n in norms))
         states.append(x)
     return states
 

@@ -203,6 +203,15 @@ def _tokens(x: torch.Tensor, batch: ModelBatch) -> list[FloatArray]:
     return rows
 
 
+def _spectrum(x: FloatArray) -> FloatArray:
+    """Singular values, on one thread: several wait for each other, and take many times as long."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        values: FloatArray = np.linalg.svd(x, compute_uv=False)
+    return values
+
+
 def _measured(tokens: FloatArray) -> dict[str, float]:
     try:
         x, _ = token_matrix(tokens)
@@ -210,7 +219,7 @@ def _measured(tokens: FloatArray) -> dict[str, float]:
         # Without norms a network overflows or vanishes; that is a finding, and the result says where.
         return {}
     residual = token_residual(x)
-    stable, effective = ranks_of_spectrum(np.linalg.svd(x, compute_uv=False))
+    stable, effective = ranks_of_spectrum(_spectrum(x))
     found = {
         "composite": residual.relative,
         "composite_least": residual.least,
