@@ -11,6 +11,7 @@ from haarbor.collapse._collapse_rate import CollapseRate, collapse_rate
 from haarbor.collapse._composite_norm import composite_norm
 from haarbor.collapse._initialised import initialised
 from haarbor.collapse._network_blocks import BlockParts, NetworkBlocks, network_blocks
+from haarbor.collapse._path_decomposition import PathDecomposition, path_decomposition
 from haarbor.collapse._rank_collapse import FIGURES, RankCollapse, rank_collapse
 from haarbor.collapse._switched_off import VARIANTS, switched_off
 from haarbor.collapse._token_cosine import token_cosine
@@ -25,6 +26,7 @@ __all__ = [
     "CollapseBound",
     "CollapseRate",
     "NetworkBlocks",
+    "PathDecomposition",
     "RankCollapse",
     "TokenResidual",
     "collapse_bound",
@@ -33,6 +35,7 @@ __all__ = [
     "effective_rank",
     "initialised",
     "network_blocks",
+    "path_decomposition",
     "random_attention_stack",
     "rank_collapse",
     "stable_rank",

@@ -43,12 +43,12 @@ def initialised(model: torch.nn.Module, *, seed: int = 0) -> torch.nn.Module:
 
 
 def _made(model: Any) -> torch.nn.Module:
-    made: torch.nn.Module
+    made: Any
     if is_huggingface(model):
         config = copy.deepcopy(model.config)
         made = type(model)(config)
     elif isinstance(model, TransformerXL | VisionTransformer):
-        made = type(model)(model.config)  # type: ignore[arg-type]
+        made = type(model)(model.config)
     elif callable(getattr(model, "init_weights", None)):
         made = copy.deepcopy(model)
         for module in made.modules():
@@ -61,4 +61,5 @@ def _made(model: Any) -> torch.nn.Module:
             "a model must say how it is initialised, by a configuration or init_weights(); "
             f"{type(model).__name__} does not. Pass an untrained one to rank_collapse yourself."
         )
-    return made
+    network: torch.nn.Module = made
+    return network
