@@ -47,8 +47,10 @@ def _made(model: Any) -> torch.nn.Module:
     if is_huggingface(model):
         config = copy.deepcopy(model.config)
         made = type(model)(config)
-    elif isinstance(model, TransformerXL | VisionTransformer):
-        made = type(model)(model.config)
+    elif isinstance(model, TransformerXL):
+        made = TransformerXL(model.config)
+    elif isinstance(model, VisionTransformer):
+        made = VisionTransformer(model.config)
     elif callable(getattr(model, "init_weights", None)):
         made = copy.deepcopy(model)
         for module in made.modules():

@@ -25,6 +25,7 @@ from haarbor.plots._entropy_map_figure import entropy_map_figure
 from haarbor.plots._haar_basis_figure import draw_haar_basis, haar_basis_figure
 from haarbor.plots._organized_matrix_figure import organized_matrix_figure
 from haarbor.plots._paraproduct_figure import paraproduct_figure
+from haarbor.plots._path_figure import path_figure
 from haarbor.plots._save_figure import save_figure
 from haarbor.plots._stability_figure import stability_figure
 from haarbor.plots._tree_figure import draw_tree, tree_figure
@@ -47,6 +48,7 @@ __all__ = [
     "haar_basis_figure",
     "organized_matrix_figure",
     "paraproduct_figure",
+    "path_figure",
     "save_figure",
     "stability_figure",
     "support_shares",
