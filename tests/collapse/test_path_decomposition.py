@@ -6,6 +6,7 @@ import pytest
 
 from haarbor.collapse import composite_norm, path_decomposition, random_attention_stack
 from haarbor.errors import SettingError, ShapeError
+from haarbor.store import load_results_file, save_results_file
 
 SIZES = {"n_heads": 2, "width": 5, "qk_width": 3}
 
@@ -69,6 +70,13 @@ def test_a_large_stack_is_sampled():
     found = path_decomposition(*made(n_layers=40), n_most=5)
     assert found.n_paths.sum() == pytest.approx(3.0**40)
     assert found.n_taken.max() == 5
+
+
+def test_it_is_kept_whole_in_a_file(tmp_path):
+    found = path_decomposition(*made())
+    again = load_results_file(save_results_file(found, tmp_path / "paths.npz"))
+    np.testing.assert_array_equal(again.output, found.output)
+    np.testing.assert_array_equal(again.n_taken, found.n_taken)
 
 
 def test_wrong_arguments_are_refused():

@@ -12,10 +12,12 @@ from haarbor.collapse._attention_stack import AttentionStack
 from haarbor.collapse._composite_norm import composite_norm
 from haarbor.collapse._token_residual import token_residual
 from haarbor.options import require_kind, require_seed, require_whole_number
+from haarbor.stored_result import stored_result
 
 __all__ = ["PathDecomposition", "path_decomposition"]
 
 
+@stored_result("PathDecomposition")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PathDecomposition:
     """Paths of a stack by their length, the number of layers in which they pass a head.
