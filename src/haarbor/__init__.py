@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from haarbor import datasets
     from haarbor.analysis import organize_run
     from haarbor.capturing import capture, load_model
-    from haarbor.engines import CpuEngine, L1Engine
+    from haarbor.engines import ClusterEngine, CpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
     from haarbor.questionnaire import (
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
 # Names are looked up when they are first used: a quick start, also of the command line, which has to
 # hear of an interrupt before numpy is loaded; and torch and zarr for those alone who need them.
 _LATE = {
+    "ClusterEngine": "haarbor.engines",
     "Consensus": "haarbor.questionnaire",
     "Convergence": "haarbor.questionnaire",
     "CpuEngine": "haarbor.engines",
@@ -151,6 +152,7 @@ __all__ = [
     "AffinityError",
     "AffinityWarning",
     "CaptureError",
+    "ClusterEngine",
     "Consensus",
     "Convergence",
     "CpuEngine",

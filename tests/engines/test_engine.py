@@ -30,7 +30,9 @@ def test_the_gpu_is_refused_with_a_way_out():
 
 @pytest.mark.parametrize("name", ["tpu", "CPU", ""])
 def test_unknown_engines_are_refused(name):
-    with pytest.raises(hb.SettingError, match="engine must be 'auto', 'cpu', 'gpu' or an engine object"):
+    with pytest.raises(
+        hb.SettingError, match="engine must be 'auto', 'cpu', 'gpu', 'cluster' or an engine object"
+    ):
         engine_named(name)
 
 

@@ -14,6 +14,8 @@ from haarbor.errors import SettingError
 
 __all__ = ["organize"]
 
+_ENGINES = ("auto", "cpu", "gpu", "cluster")
+
 
 def organize(
     run: Annotated[
@@ -95,6 +97,22 @@ def organize(
             callback=named,
         ),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|cpu|gpu|cluster",
+            help="What does the work: auto picks; cluster lets the workers of a Dask cluster do it.",
+        ),
+    ] = "auto",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --engine cluster, the address of a Dask scheduler, such as tcp://host:8786; without "
+            "it, workers are started on this machine.",
+            callback=named,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Organise a run or an array, and score its heads.
@@ -110,12 +128,13 @@ def organize(
     from haarbor.cli._organized_array import require_no_array_options
     from haarbor.cli._output_place import require_folder_place
 
-    options = {
+    options: dict[str, Any] = {
         "n_iterations": iterations,
         "tree": checked_choice("--tree", tree, ("flexible", "binary", "haar")),
         "refine": checked_choice("--refine", refine, ("latest", "published")),
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
     }
+    options["engine"] = _engine(checked_choice("--engine", engine, _ENGINES), scheduler)
     of_array = {"--array": array, "--axes": axes, "--heads-per-layer": heads_per_layer, "--causal": causal}
     if not is_array_file(run):
         require_no_array_options(of_array)
@@ -129,6 +148,16 @@ def organize(
     folder = Path(f"{Path(run).stem}-organized" if out is None else out)
     require_folder_place("--out", folder)
     _organize_array(run, folder, content, of_array, options, as_json, memory)
+
+
+def _engine(name: str, scheduler: str | None) -> Any:
+    from haarbor.engines import ClusterEngine, engine_named
+
+    if name == "cluster":
+        return ClusterEngine(scheduler)
+    if scheduler is not None:
+        raise SettingError(f"--scheduler must go with --engine cluster; found --engine {name}. Add that.")
+    return engine_named(name)
 
 
 def _organize_run(
@@ -148,7 +177,7 @@ def _organize_run(
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable
     from haarbor.cli._said_line import say
-    from haarbor.engines import engine_named, engine_text
+    from haarbor.engines import engine_text
     from haarbor.store import open_run
 
     opened = open_run(place)
@@ -161,7 +190,7 @@ def _organize_run(
         f"Organising {n_heads} head{'' if n_heads == 1 else 's'}, {sizes.n_queries} x {sizes.n_keys}, "
         f"{opened.n_batches} batch{'' if opened.n_batches == 1 else 'es'} ..."
     )
-    say(f"Engine: {engine_text(engine_named('auto'))}.")
+    say(f"Engine: {engine_text(options['engine'])}.")
     with shown_progress("organising", opened.n_batches) as advance:
         found = organize_run(
             part,

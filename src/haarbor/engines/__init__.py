@@ -1,5 +1,7 @@
 """Engines that sum absolute differences, their interface, and threads that share work."""
 
+from haarbor.engines._cluster import ClusterEngine
+from haarbor.engines._cluster_session import ClusterSession
 from haarbor.engines._cpu import CpuEngine
 from haarbor.engines._engine import FeatureBlock, L1Engine, checked_sums, engine_named
 from haarbor.engines._engine_text import engine_text
@@ -8,6 +10,8 @@ from haarbor.engines._row_products import add_row_products, add_sparse_products
 from haarbor.engines._worker_threads import ordered_results, thread_count, usable_cores
 
 __all__ = [
+    "ClusterEngine",
+    "ClusterSession",
     "CpuEngine",
     "FeatureBlock",
     "L1Engine",

@@ -68,7 +68,7 @@ def engine_named(engine: str | L1Engine) -> L1Engine:
 
     Parameters
     ----------
-    engine : {"auto", "cpu", "gpu"} or an object with `l1_sums`
+    engine : {"auto", "cpu", "gpu", "cluster"} or an object with `l1_sums`
 
     Raises
     ------
@@ -94,8 +94,12 @@ def engine_named(engine: str | L1Engine) -> L1Engine:
             "engine='gpu' is not part of this version of Haarbor. Use engine='cpu', or pass an "
             "object with an l1_sums method of your own."
         )
+    if engine == "cluster":
+        from haarbor.engines._cluster import ClusterEngine
+
+        return ClusterEngine()
     raise SettingError(
-        f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {found_text(engine)}. "
+        f"engine must be 'auto', 'cpu', 'gpu', 'cluster' or an engine object; found {found_text(engine)}. "
         "Pass engine='auto'."
     )
 

@@ -1,6 +1,6 @@
 """The questionnaire: trees on all axes of a tensor, each refined by the others."""
 
-from haarbor.questionnaire._consensus import Consensus, consensus
+from haarbor.questionnaire._consensus import Consensus, OwnDistances, consensus, distances_on_own_trees
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Convergence, Organization
@@ -15,9 +15,11 @@ __all__ = [
     "Convergence",
     "MemoryPlan",
     "Organization",
+    "OwnDistances",
     "QuestionnaireSettings",
     "StreamedTensor",
     "consensus",
+    "distances_on_own_trees",
     "memory_plan",
     "neutral_tensor",
     "organize",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen, real_array
 from haarbor.binary_scale import excess_exponent, scaled
-from haarbor.engines import CpuEngine, L1Engine, engine_named
+from haarbor.engines import ClusterEngine, CpuEngine, L1Engine, engine_named
 from haarbor.errors import SettingError, ShapeError
 from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.options import found_text, require_function
@@ -168,6 +168,9 @@ def organize(
             f"a questionnaire needs at least two axes; found {names}. Pass a matrix or a tensor."
         )
     summing = engine_named(engine)
+    if isinstance(summing, ClusterEngine):
+        # At once, not after the initial affinities.
+        summing.l1_sums((), 0, 0)
     alphas, betas = exponent_by_axis("alpha", alpha, names), exponent_by_axis("beta", beta, names)
     settings = QuestionnaireSettings(
         axes=names,

@@ -7,7 +7,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,10 +37,15 @@ class RemoteKeys:
     store : zarr.abc.store.Store
     address : str
         For messages.
+    place : (str, mapping or None), optional
+        URL and options by which other processes find it, where they can.
     """
 
-    def __init__(self, store: Store, address: str) -> None:
+    def __init__(
+        self, store: Store, address: str, place: tuple[str, Mapping[str, Any] | None] | None = None
+    ) -> None:
         self._store = store
+        self.place = place
         self._address = printable(address)
 
     @property
