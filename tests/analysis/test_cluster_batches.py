@@ -12,7 +12,7 @@ import time
 import pytest
 
 import haarbor as hb
-from haarbor.analysis import organize_run
+from haarbor.analysis import _cluster_batches, _divided_batch, organize_run
 from haarbor.engines import ClusterEngine
 from haarbor.store import open_run
 from tests.analysis.network_runs import stored
@@ -49,6 +49,21 @@ def test_every_bit_is_that_of_one_process(tmp_path, threads, expected):
     assert found.n_reused == 0
     assert files(tmp_path / "run") == files(expected)
     assert organize_run(run, options=threads).n_reused == 3
+
+
+@pytest.mark.parametrize("content", ["probabilities", "logits"])
+def test_a_batch_that_all_workers_divide_has_the_same_bits(tmp_path, threads, monkeypatch, content):
+    monkeypatch.setattr(_cluster_batches, "_WORTH_DIVIDING", 0)
+    divided = []
+    sums = _divided_batch.DividedBatch.l1_sums
+    monkeypatch.setattr(
+        _divided_batch.DividedBatch, "l1_sums", lambda *args: divided.append(args[1]) or sums(*args)
+    )
+    organize_run(stored(tmp_path / "alone", content, padding=3, n_batches=1))
+    organize_run(stored(tmp_path / "workers", content, padding=3, n_batches=1), options=threads)
+    assert divided[:3] == ["head", "query", "key"]
+    assert files(tmp_path / "alone") == files(tmp_path / "workers")
+    assert not _divided_batch._OPENED
 
 
 def test_batches_that_are_there_are_only_compared(tmp_path, threads, expected):

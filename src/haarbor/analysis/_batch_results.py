@@ -19,7 +19,7 @@ from haarbor.wavelets import (
     streamed_network_entropy,
 )
 
-__all__ = ["BatchResults", "batch_results", "batch_tensor", "head_distances"]
+__all__ = ["BatchResults", "batch_results", "batch_tensor", "entropies_on", "head_distances"]
 
 
 class BatchResults(NamedTuple):

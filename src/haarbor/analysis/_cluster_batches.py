@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from haarbor.analysis._batch_results import BatchResults, batch_results, batch_tensor, head_distances
+from haarbor.analysis._batch_results import (
+    BatchResults,
+    batch_results,
+    batch_tensor,
+    entropies_on,
+    head_distances,
+)
+from haarbor.analysis._batch_task import BatchTask
+from haarbor.analysis._divided_batch import DividedBatch
 from haarbor.analysis._question import Question
 from haarbor.array_types import FloatArray
-from haarbor.engines import ClusterSession, engine_named
-from haarbor.errors import EngineError, StoreError
-from haarbor.questionnaire import Organization
-from haarbor.store import RunPart, open_run
+from haarbor.engines import ClusterSession, CpuEngine, engine_named
+from haarbor.errors import EngineError
+from haarbor.questionnaire import DividedTensor, Organization, organize
+from haarbor.store import RunPart
 
 __all__ = ["ClusterBatches"]
 
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class BatchTask:
-    """What a worker needs to know of a batch; it reads the numbers itself."""
-
-    location: str
-    storage_options: Mapping[str, Any] | None
-    content: str
-    stream: str
-    batch: int
-    digest: str
-    question: Question
-    memory: int | str | None
-    organization: Organization | None
-    """Where it is known already, only the distances between the heads are asked for."""
-
-    def opened(self) -> RunPart:
-        """The part of the run, as this worker finds it."""
-        advice = "Put the run on a file system or at a URL that all workers share."
-        try:
-            run = open_run(self.location, storage_options=self.storage_options)
-            part = run.part(self.content, self.stream)
-            digest = run.digest(self.batch)
-        except StoreError as error:
-            raise StoreError(
-                f"every worker must reach the run at {self.location}; {_this_worker()} does not: "
-                f"{str(error).rstrip('.')}. {advice}"
-            ) from None
-        if digest != self.digest:
-            raise StoreError(
-                f"every worker must find the same run at {self.location}; {_this_worker()} finds another "
-                f"batch {self.batch} there. {advice}"
-            )
-        return part
+# A batch with fewer absolute differences in an iteration takes some seconds at the most; dividing it would hardly help.
+_WORTH_DIVIDING = 5e9
 
 
 class ClusterBatches:
@@ -85,9 +60,34 @@ class ClusterBatches:
 
     def results(self, batches: Sequence[int]) -> Iterator[tuple[int, BatchResults, FloatArray | None]]:
         """Batch, results and distances between heads of each batch, in the order they are done."""
+        if 0 < len(batches) < len(self._session.workers()) and self._is_divisible():
+            for batch in batches:
+                yield batch, *self._divided(batch)
+            return
         tasks = [self._task(batch, None) for batch in batches]
         for place, (found, distances) in self._session.completed(organized_batch, tasks):
             yield batches[place], found, distances
+
+    def _is_divisible(self) -> bool:
+        """Whether all workers together should organise one batch after the other."""
+        sizes = self._part.sizes
+        lengths = (sizes.n_queries, sizes.n_keys, sizes.n_layers * sizes.n_heads)
+        differences = math.prod(lengths) * sum(lengths) / 2
+        if self._question.options["tree"] == "haar" or differences < _WORTH_DIVIDING:
+            return False
+        # Only sums on processors can be divided into parts that make the same bits.
+        workers = [None] * len(self._session.workers())
+        return all(name == "cpu" for _, name in self._session.completed(engine_name, workers))
+
+    def _divided(self, batch: int) -> tuple[BatchResults, FloatArray | None]:
+        """Organise one batch with the help of all workers."""
+        task = self._task(batch, None)
+        with DividedBatch(task, self._session) as elsewhere:
+            tensor = DividedTensor(elsewhere)
+            # It makes no sums itself; its name is that of the engine of the workers.
+            org = organize(tensor, engine=CpuEngine(), **self._question.options)  # type: ignore[arg-type]
+            ((_, found),) = self._session.completed(scored_batch, [self._task(batch, org)])
+        return found[0], found[1]
 
     def distances(self, organizations: Mapping[int, Organization]) -> Iterator[tuple[int, FloatArray]]:
         """Batch and distances between heads of each batch that is organised already."""
@@ -114,17 +114,22 @@ def organized_batch(task: BatchTask) -> tuple[BatchResults, FloatArray | None]:
     return found, None if is_haar else head_distances(X, found.organization, engine)
 
 
+def scored_batch(task: BatchTask) -> tuple[BatchResults, FloatArray]:
+    """Entropies of a batch whose trees are known, and the distances between its heads, on this worker."""
+    assert task.organization is not None
+    X = batch_tensor(task.opened(), task.batch, task.memory)
+    return entropies_on(X, task.organization, task.question), head_distances(
+        X, task.organization, engine_named("auto")
+    )
+
+
+def engine_name(_: None) -> str:
+    """Name of the engine that this worker picks."""
+    return engine_named("auto").name
+
+
 def distances_of_batch(task: BatchTask) -> FloatArray:
     """Distances between the heads of an organised batch, on this worker."""
     assert task.organization is not None
     X = batch_tensor(task.opened(), task.batch, task.memory)
     return head_distances(X, task.organization, engine_named("auto"))
-
-
-def _this_worker() -> str:
-    from distributed import get_worker
-
-    try:
-        return f"worker {get_worker().address}"
-    except ValueError:
-        return "this process"

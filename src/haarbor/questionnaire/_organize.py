@@ -10,19 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen, real_array
-from haarbor.binary_scale import excess_exponent, scaled
 from haarbor.engines import ClusterEngine, CpuEngine, L1Engine, engine_named
 from haarbor.errors import SettingError, ShapeError
 from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.options import found_text, require_function
 from haarbor.questionnaire._descent import Descent
+from haarbor.questionnaire._divided_tensor import DividedTensor
+from haarbor.questionnaire._held_tensor import HeldTensor, roles
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.questionnaire._streamed_tensor import StreamedTensor
-from haarbor.spectral import affinity_of_distances, cosine_affinity, gaussian_affinity, require_symmetric
+from haarbor.spectral import affinity_of_distances, require_symmetric
 from haarbor.transport import FolderMeans, exponent_by_axis, require_sums_fit
 from haarbor.trees import (
     DEFAULT_RESTRAINT,
@@ -190,6 +191,8 @@ def organize(
         masked_entries="unmasked",
     )
     require_function("on_plan", on_plan)
+    if isinstance(X, DividedTensor):
+        return _organized_from(X, settings, summing, {})
     # Anything that has a shape and can be read head by head.
     source: Any = X
     plan = _plan(source, names, memory)
@@ -215,7 +218,9 @@ def organize(
     if settings.start == "order":
         given = {axis: halved_tree(n) for axis, n in zip(names, tensor.shape, strict=True)}
     threads = summing.threads if isinstance(summing, CpuEngine) else None
-    return _Questionnaire(_HeldTensor(tensor, settings, threads), settings, summing, given).answer()
+    return _Questionnaire(
+        HeldTensor(tensor, names, settings.initial, threads), settings, summing, given
+    ).answer()
 
 
 def _plan(X: Any, names: Sequence[str], memory: int | str | None) -> MemoryPlan | None:
@@ -247,6 +252,15 @@ def _organized_from_disk(
     plan: MemoryPlan,
 ) -> Organization:
     source = X if isinstance(X, StreamedTensor) else StreamedTensor(X, settings.axes, mask, content, plan)
+    return _organized_from(source, settings, engine, given)
+
+
+def _organized_from(
+    source: StreamedTensor | DividedTensor,
+    settings: QuestionnaireSettings,
+    engine: L1Engine,
+    given: Mapping[str, PartitionTree],
+) -> Organization:
     settings = replace(
         settings,
         precision="float32" if source.dtype == np.float32 else "float64",
@@ -282,33 +296,6 @@ class _Source(Protocol):
         """Folder means of the tensor over two to the power of `exponent`, the last axis last."""
 
 
-class _HeldTensor:
-    """A tensor in memory."""
-
-    def __init__(self, tensor: FloatArray, settings: QuestionnaireSettings, threads: int | None) -> None:
-        self.shape = tensor.shape
-        self.exponent = excess_exponent(tensor)
-        self._tensor = tensor
-        self._settings = settings
-        self._threads = threads
-
-    def initial_affinity(self, axis: str) -> FloatArray:
-        affinity = cosine_affinity if self._settings.initial == "cosine" else gaussian_affinity
-        return affinity(self._tensor, axis, axes=self._settings.axes, threads=self._threads)
-
-    def means(self) -> FolderMeans:
-        names = self._settings.axes
-        first, last = _roles(names)
-        order = [names.index(axis) for axis in (*first, last)]
-        return FolderMeans(scaled(self._tensor, self.exponent).transpose(order), (*first, last))
-
-
-def _roles(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Axes with an initial tree, and the one without."""
-    last = "head" if "head" in names else names[-1]
-    return tuple(axis for axis in names if axis != last), last
-
-
 class _Questionnaire:
     """The loop of a questionnaire, and what it keeps from step to step."""
 
@@ -321,7 +308,7 @@ class _Questionnaire:
     ) -> None:
         self.settings = settings
         names = settings.axes
-        self.first, self.last = _roles(names)
+        self.first, self.last = roles(names)
         self.shape = source.shape
         self.start = {axis: start[axis] for axis in self.first if axis in start}
         self.initial = {
