@@ -12,8 +12,9 @@ import time
 import pytest
 
 import haarbor as hb
-from haarbor.analysis import _cluster_batches, _divided_batch, organize_run
+from haarbor.analysis import _cluster_batches, _divided_batch, _streamed_batch, organize_run
 from haarbor.engines import ClusterEngine
+from haarbor.questionnaire import MemoryPlan
 from haarbor.store import open_run
 from tests.analysis.network_runs import stored
 
@@ -64,6 +65,17 @@ def test_a_batch_that_all_workers_divide_has_the_same_bits(tmp_path, threads, mo
     assert divided[:3] == ["head", "query", "key"]
     assert files(tmp_path / "alone") == files(tmp_path / "workers")
     assert not _divided_batch._OPENED
+
+
+def test_a_divided_batch_in_temporary_files_has_the_same_bits(tmp_path, threads, monkeypatch):
+    monkeypatch.setattr(_cluster_batches, "_WORTH_DIVIDING", 0)
+    plan = MemoryPlan(
+        limit=1, is_streamed=True, tensor_bytes=1, peak_bytes=1, scratch_bytes=1, threads=1, piece_bytes=9000
+    )
+    monkeypatch.setattr(_streamed_batch, "memory_plan", lambda *given, **named: plan)
+    organize_run(stored(tmp_path / "alone", n_batches=1), memory="1GB")
+    organize_run(stored(tmp_path / "workers", n_batches=1), options=threads, memory="1GB")
+    assert files(tmp_path / "alone") == files(tmp_path / "workers")
 
 
 def test_batches_that_are_there_are_only_compared(tmp_path, threads, expected):

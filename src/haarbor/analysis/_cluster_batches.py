@@ -23,7 +23,7 @@ from haarbor.store import RunPart
 
 __all__ = ["ClusterBatches"]
 
-# A batch with fewer absolute differences in an iteration takes some seconds at the most; dividing it would hardly help.
+# A batch with fewer absolute differences an iteration takes some seconds; dividing it would hardly help.
 _WORTH_DIVIDING = 5e9
 
 

@@ -44,7 +44,7 @@ class SumsTask(NamedTuple):
     trees: Mapping[str, PartitionTree]
     exponents: Mapping[str, tuple[float, float]]
     ground_parts: tuple[OuterPart, ...]
-    rows: tuple[int, int]
+    strips: list[tuple[int, int]]
 
 
 class DividedBatch:
@@ -75,7 +75,8 @@ class DividedBatch:
 
     def initial_affinity(self, axis: str) -> FloatArray:
         """First affinity between the slices of an axis."""
-        return self._affinities.pop(axis)
+        affinity: FloatArray = self._affinities.pop(axis)
+        return affinity
 
     def l1_sums(
         self,
@@ -88,13 +89,14 @@ class DividedBatch:
         n_items = self.facts.shape[_AXES.index(axis)]
         parts = row_parts(n_items, len(self._session.workers()))
         tasks = [
-            SumsTask(self._task, axis, dict(trees), dict(exponents), tuple(ground_parts), rows)
-            for rows in parts
+            SumsTask(self._task, axis, dict(trees), dict(exponents), tuple(ground_parts), strips)
+            for strips in parts
         ]
         found = dict(self._session.completed(sums_of_rows, tasks))
+        sent = _sent(ground_parts)
         sums: FloatArray = np.zeros((3, n_items, n_items))
-        # In the order of the rows, whichever was done first.
-        sums[_sent(ground_parts)] = joined_rows([found[place] for place in range(len(parts))], n_items)
+        rows = [found[place] for place in range(len(parts))]
+        sums[sent] = joined_rows(parts, rows, len(sent), n_items)
         return sums
 
 
@@ -110,10 +112,9 @@ def sums_of_rows(task: SumsTask) -> FloatArray:
     threads = usable_cores()
     if isinstance(opened.source, StreamedTensor):
         threads = min(threads, opened.source.plan.threads)
-    sums = opened.means.l1_sums(
-        task.axis, task.trees, task.exponents, RowsEngine(task.rows, threads), ground_parts=task.ground_parts
-    )
-    return np.ascontiguousarray(sums[_sent(task.ground_parts), slice(*task.rows)])
+    engine = RowsEngine(task.strips, threads)
+    sums = opened.means.l1_sums(task.axis, task.trees, task.exponents, engine, ground_parts=task.ground_parts)
+    return engine.rows_of(sums[_sent(task.ground_parts)])
 
 
 def forget(_: None) -> None:

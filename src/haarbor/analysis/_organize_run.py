@@ -165,7 +165,7 @@ def organize_run(
         stability = ranking_stability(np.stack([each[batch].head_entropy.raw for batch in batches]))
         part.save_result(stability, "ranking-stability")
     if together is None:
-        tensors = (
+        tensors: Iterator[Any] = (
             OwnDistances(distances[batch]) if batch in distances else batch_tensor(part, batch, memory)
             for batch in batches
         )

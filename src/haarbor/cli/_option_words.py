@@ -10,7 +10,7 @@ __all__ = ["option_words"]
 _OPTIONS = ("batch", "content", "dtype", "groups", "heads_per_layer", "leave_out", "mode", "seed", "stream")
 _FIRST = re.compile(rf"({'|'.join(_OPTIONS)})(?= (must|names|is) )")
 _ASKED = re.compile(r"(\d+) (tokens|batches) were asked for;")
-_VALUE = re.compile(r"\b(content|dtype|groups|mode)=['\"](\w+)['\"]")
+_VALUE = re.compile(r"\b(content|dtype|engine|groups|mode)=['\"](\w+)['\"]")
 _BOTH_WAYS = re.compile(r"\bpass \w+=.*? \((--[^)]*)\)")
 _ARRAYS = re.compile(r"(G|g)ive weights that you computed to haarbor\.import_arrays\(.*?\)\)")
 _SENTENCES = {

@@ -191,10 +191,10 @@ def organize(
         masked_entries="unmasked",
     )
     require_function("on_plan", on_plan)
-    if isinstance(X, DividedTensor):
-        return _organized_from(X, settings, summing, {})
     # Anything that has a shape and can be read head by head.
     source: Any = X
+    if isinstance(source, DividedTensor):
+        return _organized_from(source, settings, summing, {})
     plan = _plan(source, names, memory)
     if plan is not None:
         if on_plan is not None:
