@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -67,6 +68,7 @@ def test_a_batch_that_all_workers_divide_has_the_same_bits(tmp_path, threads, mo
     assert not _divided_batch._OPENED
 
 
+@pytest.mark.slow
 def test_a_divided_batch_in_temporary_files_has_the_same_bits(tmp_path, threads, monkeypatch):
     monkeypatch.setattr(_cluster_batches, "_WORTH_DIVIDING", 0)
     plan = MemoryPlan(
@@ -127,6 +129,10 @@ class Processes:
     def __init__(self, folder):
         place = folder / "scheduler.json"
         self.started = []
+        # If a task is never done, the test must fail and not wait for ever.
+        self.limit = threading.Timer(120, self.end)
+        self.limit.daemon = True
+        self.limit.start()
         self.start(
             "scheduler", "--scheduler-file", place, "--port", "0", "--dashboard-address", "127.0.0.1:0"
         )
@@ -151,6 +157,7 @@ class Processes:
         return [process.poll() is None for process in self.started]
 
     def end(self):
+        self.limit.cancel()
         for process in self.started:
             process.kill()
             process.wait()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from haarbor.analysis._question import Question
 from haarbor.analysis._streamed_batch import streamed_batch
 from haarbor.analysis._valid_tokens import valid_tokens
-from haarbor.array_types import FloatArray
-from haarbor.questionnaire import Organization, StreamedTensor, distances_on_own_trees, organize
+from haarbor.questionnaire import Organization, StreamedTensor, organize
 from haarbor.store import RunPart
+from haarbor.trees import PartitionTree
 from haarbor.wavelets import (
     HeadEntropy,
     NetworkEntropy,
@@ -19,7 +20,7 @@ from haarbor.wavelets import (
     streamed_network_entropy,
 )
 
-__all__ = ["BatchResults", "batch_results", "batch_tensor", "entropies_on", "head_distances"]
+__all__ = ["BatchResults", "batch_results", "batch_tensor", "entropies_on"]
 
 
 class BatchResults(NamedTuple):
@@ -52,28 +53,22 @@ def batch_results(
     streamed = streamed_batch(part, batch, memory)
     if streamed is not None:
         org = organize(streamed, engine=engine, **question.options)  # type: ignore[arg-type]
-        return entropies_on(streamed, org, question), streamed
+        return BatchResults(org, *entropies_on(streamed, org.trees, question)), streamed
     tokens = valid_tokens(part.tensor(batch), part.mask(batch))
     mask = None if tokens.mask.all() else tokens.mask
     org = organize(tokens.tensor, mask=mask, content=part.content, engine=engine, **question.options)
     X = tokens.filled(part.content)
-    return entropies_on(X, org, question), X
+    return BatchResults(org, *entropies_on(X, org.trees, question)), X
 
 
-def entropies_on(X: Any, org: Organization, question: Question) -> BatchResults:
-    """The organisation of a batch together with the entropies on its trees."""
+def entropies_on(
+    X: Any, trees: Mapping[str, PartitionTree], question: Question
+) -> tuple[HeadEntropy, NetworkEntropy]:
+    """Entropies of the heads and of the network of a batch on its trees."""
     if isinstance(X, StreamedTensor):
         limits = {"exponent": X.exponent, "piece_bytes": X.plan.piece_bytes}
-        return BatchResults(
-            org,
-            streamed_head_entropy(X.scratch, org.trees, question.k, **limits),
-            streamed_network_entropy(X.by_query, org.trees, question.network_k, **limits),
+        return (
+            streamed_head_entropy(X.scratch, trees, question.k, **limits),
+            streamed_network_entropy(X.by_query, trees, question.network_k, **limits),
         )
-    return BatchResults(
-        org, head_entropy(X, org.trees, question.k), network_entropy(X, org.trees, question.network_k)
-    )
-
-
-def head_distances(X: Any, org: Organization, engine: Any) -> FloatArray:
-    """Distances between the heads of a batch along its own trees, which a consensus adds up."""
-    return distances_on_own_trees(X, org, "head", engine)
+    return head_entropy(X, trees, question.k), network_entropy(X, trees, question.network_k)

@@ -8,8 +8,9 @@ from typing import Any
 
 from haarbor.analysis._question import Question
 from haarbor.errors import StoreError
-from haarbor.questionnaire import Organization
+from haarbor.questionnaire import QuestionnaireSettings
 from haarbor.store import RunPart, open_run
+from haarbor.trees import PartitionTree
 
 __all__ = ["BatchTask"]
 
@@ -26,8 +27,10 @@ class BatchTask:
     digest: str
     question: Question
     memory: int | str | None
-    organization: Organization | None
-    """Where it is known already, only the distances between the heads are asked for."""
+    trees: Mapping[str, PartitionTree] | None
+    """Where they are known already."""
+    settings: QuestionnaireSettings | None
+    """Those that made the trees."""
 
     def opened(self) -> RunPart:
         """The part of the run, as this worker finds it."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from haarbor.analysis._batch_results import (
     BatchResults,
     batch_results,
     batch_tensor,
     entropies_on,
-    head_distances,
 )
 from haarbor.analysis._batch_task import BatchTask
 from haarbor.analysis._divided_batch import DividedBatch
@@ -18,13 +18,13 @@ from haarbor.analysis._question import Question
 from haarbor.array_types import FloatArray
 from haarbor.engines import ClusterSession, CpuEngine, engine_named
 from haarbor.errors import EngineError
-from haarbor.questionnaire import DividedTensor, Organization, organize
+from haarbor.questionnaire import DividedTensor, Organization, distances_on_own_trees, organize
 from haarbor.store import RunPart
 
 __all__ = ["ClusterBatches"]
 
-# A batch with fewer absolute differences an iteration takes some seconds; dividing it would hardly help.
-_WORTH_DIVIDING = 5e9
+# A batch with fewer absolute differences an iteration takes seconds; each worker reading it takes as long.
+_WORTH_DIVIDING = 3e10
 
 
 class ClusterBatches:
@@ -86,14 +86,18 @@ class ClusterBatches:
             tensor = DividedTensor(elsewhere)
             # It makes no sums itself; its name is that of the engine of the workers.
             org = organize(tensor, engine=CpuEngine(), **self._question.options)  # type: ignore[arg-type]
-            ((_, found),) = self._session.completed(scored_batch, [self._task(batch, org)])
-        return found[0], found[1]
+            # Affinities are not sent along: they are large, and not needed there.
+            known = self._task(batch, org)
+            done = dict(
+                self._session.completed(part_of_results, [(known, "entropies"), (known, "distances")])
+            )
+        return BatchResults(org, *done[0]), done[1]
 
     def distances(self, organizations: Mapping[int, Organization]) -> Iterator[tuple[int, FloatArray]]:
         """Batch and distances between heads of each batch that is organised already."""
         batches = list(organizations)
-        tasks = [self._task(batch, organizations[batch]) for batch in batches]
-        for place, distances in self._session.completed(distances_of_batch, tasks):
+        tasks = [(self._task(batch, organizations[batch]), "distances") for batch in batches]
+        for place, distances in self._session.completed(part_of_results, tasks):
             yield batches[place], distances
 
     def _task(self, batch: int, organization: Organization | None) -> BatchTask:
@@ -101,35 +105,34 @@ class ClusterBatches:
         return BatchTask(
             location=location, storage_options=storage_options, content=self._part.content,
             stream=self._part.stream, batch=batch, digest=self._part.run.digest(batch),
-            question=self._question, memory=self._memory, organization=organization,
+            question=self._question, memory=self._memory,
+            trees=None if organization is None else dict(organization.trees),
+            settings=None if organization is None else organization.settings,
         )  # fmt: skip
 
 
 def organized_batch(task: BatchTask) -> tuple[BatchResults, FloatArray | None]:
     """Results of a batch on this worker, with the distances between its heads unless its trees are Haar's."""
-    part = task.opened()
     engine = engine_named("auto")
-    found, X = batch_results(part, task.batch, task.question, engine, task.memory)
-    is_haar = task.question.options["tree"] == "haar"
-    return found, None if is_haar else head_distances(X, found.organization, engine)
+    found, X = batch_results(task.opened(), task.batch, task.question, engine, task.memory)
+    org = found.organization
+    if task.question.options["tree"] == "haar":
+        return found, None
+    return found, distances_on_own_trees(X, org.trees, org.settings, "head", engine)
 
 
-def scored_batch(task: BatchTask) -> tuple[BatchResults, FloatArray]:
-    """Entropies of a batch whose trees are known, and the distances between its heads, on this worker."""
-    assert task.organization is not None
+def part_of_results(asked: tuple[BatchTask, str]) -> Any:
+    """Entropies of a batch whose trees are known, or the distances between its heads, on this worker."""
+    task, what = asked
     X = batch_tensor(task.opened(), task.batch, task.memory)
-    return entropies_on(X, task.organization, task.question), head_distances(
-        X, task.organization, engine_named("auto")
-    )
+    trees, settings = task.trees, task.settings
+    assert trees is not None
+    assert settings is not None
+    if what == "entropies":
+        return entropies_on(X, trees, task.question)
+    return distances_on_own_trees(X, trees, settings, "head", engine_named("auto"))
 
 
 def engine_name(_: None) -> str:
     """Name of the engine that this worker picks."""
     return engine_named("auto").name
-
-
-def distances_of_batch(task: BatchTask) -> FloatArray:
-    """Distances between the heads of an organised batch, on this worker."""
-    assert task.organization is not None
-    X = batch_tensor(task.opened(), task.batch, task.memory)
-    return head_distances(X, task.organization, engine_named("auto"))

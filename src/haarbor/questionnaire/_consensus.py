@@ -15,6 +15,7 @@ from haarbor.engines import L1Engine, engine_named
 from haarbor.errors import SettingError, ShapeError
 from haarbor.options import found_text, require_choice
 from haarbor.questionnaire._organization import Organization
+from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.questionnaire._streamed_tensor import StreamedTensor
 from haarbor.spectral import distance_affinity
 from haarbor.stored_result import stored_result
@@ -67,14 +68,21 @@ class OwnDistances:
 
 
 def distances_on_own_trees(
-    tensor: Any, organization: Organization, axis: str, engine: L1Engine
+    tensor: Any,
+    trees: Mapping[str, PartitionTree],
+    settings: QuestionnaireSettings,
+    axis: str,
+    engine: L1Engine,
 ) -> FloatArray:
     """Tree EMD between the slices of `axis` along the trees that the batch has on its other axes.
 
     Parameters
     ----------
     tensor : array_like, StreamedTensor or OwnDistances
-    organization : Organization
+    trees : mapping of axis name to PartitionTree
+        Of all axes.
+    settings : QuestionnaireSettings
+        Those that made the trees.
     axis : str
     engine : L1Engine
 
@@ -84,12 +92,12 @@ def distances_on_own_trees(
     """
     if isinstance(tensor, OwnDistances):
         return tensor.values
-    own = organization.settings
-    trees = {name: tree for name, tree in organization.trees.items() if name != axis}
+    others = {name: tree for name, tree in trees.items() if name != axis}
+    alpha, beta = settings.alpha, settings.beta
     if isinstance(tensor, StreamedTensor):
-        exponents = {name: (own.alpha[name], own.beta[name]) for name in trees}
-        return tensor.tree_emd(axis, trees, exponents, engine)
-    return tree_emd(tensor, trees, organization.axes, alpha=own.alpha, beta=own.beta, engine=engine)
+        exponents = {name: (alpha[name], beta[name]) for name in others}
+        return tensor.tree_emd(axis, others, exponents, engine)
+    return tree_emd(tensor, others, settings.axes, alpha=alpha, beta=beta, engine=engine)
 
 
 def consensus(
@@ -146,7 +154,7 @@ def consensus(
     for organization, tensor in zip(organizations, rest, strict=False):
         # Read once: it may lie in a run.
         array = real_array(tensor) if settings.tree == "haar" else tensor
-        distances = distances_on_own_trees(array, organization, axis, summing)
+        distances = distances_on_own_trees(array, organization.trees, organization.settings, axis, summing)
         if each and distances.shape != each[0].shape:
             raise ShapeError(
                 f"all batches must have the same {axis}s; found {each[0].shape[0]} and {distances.shape[0]}. "
