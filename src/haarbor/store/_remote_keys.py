@@ -62,13 +62,40 @@ class RemoteKeys:
         from zarr.buffer import default_buffer_prototype
 
         with _remote_failures(f"reading {self._address}/{key}"):
+            found = self._read_at_once(key, most_bytes)
+            if found is not None:
+                return found
             try:
                 if _answer(self._store.getsize(key)) > most_bytes:
                     raise DamagedPartError(f"it holds more than the {most_bytes} bytes that could be right")
             except (FileNotFoundError, KeyError):
                 return None
-            found = _answer(self._store.get(key, default_buffer_prototype()))
-        return None if found is None else found.to_bytes()
+            whole = _answer(self._store.get(key, default_buffer_prototype()))
+        return None if whole is None else whole.to_bytes()
+
+    def _read_at_once(self, key: str, most_bytes: int) -> bytes | None:
+        """Bytes of a key by a single request, where the store can be asked for the first so many bytes.
+
+        To ask for the size first would take two requests more for every object. None if it has to be asked.
+        """
+        from zarr.abc.store import RangeByteRequest
+        from zarr.buffer import default_buffer_prototype
+        from zarr.storage import FsspecStore
+
+        if not isinstance(self._store, FsspecStore):
+            return None
+        try:
+            part = _answer(
+                self._store.get(key, default_buffer_prototype(), RangeByteRequest(0, most_bytes + 1))
+            )
+        # No range of an empty object can be read, and some servers know no ranges.
+        except (OSError, ValueError):
+            return None
+        if part is None:
+            return None
+        if len(part) > most_bytes:
+            raise DamagedPartError(f"it holds more than the {most_bytes} bytes that could be right")
+        return part.to_bytes()
 
     def write(self, key: str, data: bytes, *, is_durable: bool = True) -> None:
         """Give a key its bytes, all of them or none."""
