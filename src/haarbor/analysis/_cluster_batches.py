@@ -23,8 +23,8 @@ from haarbor.store import RunPart
 
 __all__ = ["ClusterBatches"]
 
-# A batch with fewer absolute differences an iteration takes seconds; each worker reading it takes as long.
-_WORTH_DIVIDING = 3e10
+# With fewer absolute differences an iteration, what every worker does for itself takes as long.
+_WORTH_DIVIDING = 2e11
 
 
 class ClusterBatches:

@@ -62,8 +62,8 @@ class RemoteKeys:
         from zarr.buffer import default_buffer_prototype
 
         with _remote_failures(f"reading {self._address}/{key}"):
-            found = self._read_at_once(key, most_bytes)
-            if found is not None:
+            is_answered, found = self._read_at_once(key, most_bytes)
+            if is_answered:
                 return found
             try:
                 if _answer(self._store.getsize(key)) > most_bytes:
@@ -73,29 +73,30 @@ class RemoteKeys:
             whole = _answer(self._store.get(key, default_buffer_prototype()))
         return None if whole is None else whole.to_bytes()
 
-    def _read_at_once(self, key: str, most_bytes: int) -> bytes | None:
-        """Bytes of a key by a single request, where the store can be asked for the first so many bytes.
+    def _read_at_once(self, key: str, most_bytes: int) -> tuple[bool, bytes | None]:
+        """Whether a single request was enough, and the bytes of the key, None if there is no such key.
 
-        To ask for the size first would take two requests more for every object. None if it has to be asked.
+        It asks for the first so many bytes. To ask for the size before would take two requests more for
+        every object.
         """
         from zarr.abc.store import RangeByteRequest
         from zarr.buffer import default_buffer_prototype
         from zarr.storage import FsspecStore
 
         if not isinstance(self._store, FsspecStore):
-            return None
+            return False, None
         try:
             part = _answer(
                 self._store.get(key, default_buffer_prototype(), RangeByteRequest(0, most_bytes + 1))
             )
         # No range of an empty object can be read, and some servers know no ranges.
         except (OSError, ValueError):
-            return None
+            return False, None
         if part is None:
-            return None
+            return True, None
         if len(part) > most_bytes:
             raise DamagedPartError(f"it holds more than the {most_bytes} bytes that could be right")
-        return part.to_bytes()
+        return True, part.to_bytes()
 
     def write(self, key: str, data: bytes, *, is_durable: bool = True) -> None:
         """Give a key its bytes, all of them or none."""
