@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from haarbor.analysis import organize_run
     from haarbor.capturing import capture, load_model
     from haarbor.collapse import RankCollapse, rank_collapse
-    from haarbor.engines import CpuEngine, GpuEngine, L1Engine
+    from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
     from haarbor.questionnaire import (
@@ -86,6 +86,7 @@ if TYPE_CHECKING:
 # Names are looked up when they are first used: a quick start, also of the command line, which has to
 # hear of an interrupt before numpy is loaded; and torch and zarr for those alone who need them.
 _LATE = {
+    "ClusterEngine": "haarbor.engines",
     "Consensus": "haarbor.questionnaire",
     "Convergence": "haarbor.questionnaire",
     "CpuEngine": "haarbor.engines",
@@ -157,6 +158,7 @@ __all__ = [
     "AffinityError",
     "AffinityWarning",
     "CaptureError",
+    "ClusterEngine",
     "CollapseError",
     "Consensus",
     "Convergence",
