@@ -113,12 +113,11 @@ class ClusterBatches:
 
 def organized_batch(task: BatchTask) -> tuple[BatchResults, FloatArray | None]:
     """Results of a batch on this worker, with the distances between its heads unless its trees are Haar's."""
-    engine = engine_named("auto")
-    found, X = batch_results(task.opened(), task.batch, task.question, engine, task.memory)
+    found, X = batch_results(task.opened(), task.batch, task.question, "auto", task.memory)
     org = found.organization
     if task.question.options["tree"] == "haar":
         return found, None
-    return found, distances_on_own_trees(X, org.trees, org.settings, "head", engine)
+    return found, distances_on_own_trees(X, org.trees, org.settings, "head", engine_named("auto"))
 
 
 def part_of_results(asked: tuple[BatchTask, str]) -> Any:
