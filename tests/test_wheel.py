@@ -110,7 +110,7 @@ def test_the_page_of_the_package_shows_its_pictures_and_says_where_it_lives(whee
     ):
         assert f"\n{field}" in text
     extras = set(re.findall(r"\nProvides-Extra: (.+)", text))
-    assert {"all", "models", "remote", "report", "timm"} <= extras
+    assert {"all", "cluster", "models", "remote", "report", "timm"} <= extras
 
 
 @pytest.fixture(scope="module")

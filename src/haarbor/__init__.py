@@ -13,6 +13,7 @@ from haarbor.errors import (
     AffinityError,
     AffinityWarning,
     CaptureError,
+    CollapseError,
     DataError,
     EngineError,
     EngineWarning,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from haarbor import datasets
     from haarbor.analysis import organize_run
     from haarbor.capturing import capture, load_model
-    from haarbor.engines import CpuEngine, GpuEngine, L1Engine
+    from haarbor.collapse import RankCollapse, rank_collapse
+    from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
     from haarbor.questionnaire import (
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
 # Names are looked up when they are first used: a quick start, also of the command line, which has to
 # hear of an interrupt before numpy is loaded; and torch and zarr for those alone who need them.
 _LATE = {
+    "ClusterEngine": "haarbor.engines",
     "Consensus": "haarbor.questionnaire",
     "Convergence": "haarbor.questionnaire",
     "CpuEngine": "haarbor.engines",
@@ -101,6 +104,7 @@ _LATE = {
     "PrunedTree": "haarbor.trees",
     "QuestionnaireSettings": "haarbor.questionnaire",
     "RankingStability": "haarbor.wavelets",
+    "RankCollapse": "haarbor.collapse",
     "SoftmaxInvariance": "haarbor.paraproducts",
     "ablate": "haarbor.pruning",
     "binary_tree": "haarbor.trees",
@@ -130,6 +134,7 @@ _LATE = {
     "organize_run": "haarbor.analysis",
     "paraproduct": "haarbor.paraproducts",
     "partition_distance": "haarbor.trees",
+    "rank_collapse": "haarbor.collapse",
     "ranking_stability": "haarbor.wavelets",
     "shared_folders": "haarbor.trees",
     "softmax_invariance": "haarbor.paraproducts",
@@ -153,6 +158,8 @@ __all__ = [
     "AffinityError",
     "AffinityWarning",
     "CaptureError",
+    "ClusterEngine",
+    "CollapseError",
     "Consensus",
     "Convergence",
     "CpuEngine",
@@ -175,6 +182,7 @@ __all__ = [
     "PrunedTree",
     "PruningError",
     "QuestionnaireSettings",
+    "RankCollapse",
     "RankingStability",
     "SettingError",
     "ShapeError",
@@ -211,6 +219,7 @@ __all__ = [
     "organize_run",
     "paraproduct",
     "partition_distance",
+    "rank_collapse",
     "ranking_stability",
     "shared_folders",
     "softmax_invariance",

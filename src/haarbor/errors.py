@@ -9,6 +9,7 @@ HaarborError
  ├─ EngineError       (RuntimeError)  the engine asked for cannot run here
  ├─ CaptureError      (RuntimeError)  a model's attention cannot be recorded as asked
  ├─ PruningError      (RuntimeError)  heads of a model cannot be found, ablated or removed as asked
+ ├─ CollapseError     (RuntimeError)  the parts of a model's layers cannot be found or switched off
  └─ StoreError        (OSError)       a run on disk cannot be read or written
 
 HaarborWarning        (UserWarning)
@@ -23,6 +24,7 @@ __all__ = [
     "AffinityError",
     "AffinityWarning",
     "CaptureError",
+    "CollapseError",
     "DataError",
     "EngineError",
     "EngineWarning",
@@ -71,6 +73,10 @@ class CaptureError(HaarborError, RuntimeError):
 
 class PruningError(HaarborError, RuntimeError):
     """Heads of a model cannot be found, ablated or removed as asked."""
+
+
+class CollapseError(HaarborError, RuntimeError):
+    """The parts of a model's layers cannot be found or switched off."""
 
 
 class StoreError(HaarborError, OSError):

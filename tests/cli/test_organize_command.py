@@ -37,6 +37,20 @@ def test_a_limit_of_memory_is_planned_before_the_work(command, copied_run):
     assert "fits into 100.0 GB: it is read once and held" in done.err
 
 
+def test_a_scheduler_goes_with_a_cluster_and_must_answer(command, new_run, monkeypatch):
+    done = command("organize", new_run, "--scheduler", "tcp://127.0.0.1:1")
+    assert done.code == 1
+    assert "--scheduler must go with --engine cluster; found --engine auto" in done.err
+    done = command("organize", new_run, "--engine", "clusters")
+    assert done.code == 2
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("haarbor.engines._cluster_session._ANSWER_SECONDS", 0.3)
+    done = command("organize", new_run, "--engine", "cluster", "--scheduler", "tcp://127.0.0.1:1")
+    assert done.code == 1
+    assert "Engine: cluster, the workers of tcp://127.0.0.1:1." in done.err
+    assert "a scheduler must answer at tcp://127.0.0.1:1; it did not within" in done.err.splitlines()[-1]
+
+
 def test_organize_takes_logits_with_their_mask(command, captured_run):
     out, _ = captured_run
     done = command("organize", out, "--content", "logits", "--json")

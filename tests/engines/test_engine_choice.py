@@ -31,7 +31,9 @@ def test_an_engine_object_is_used_as_it_is():
 
 @pytest.mark.parametrize("name", ["tpu", "CPU", ""])
 def test_unknown_engines_are_refused(name):
-    with pytest.raises(hb.SettingError, match="engine must be 'auto', 'cpu', 'gpu' or an engine object"):
+    with pytest.raises(
+        hb.SettingError, match="engine must be 'auto', 'cpu', 'gpu', 'cluster' or an engine object"
+    ):
         engine_named(name)
 
 

@@ -214,7 +214,10 @@ def test_the_defaults_are_those_of_the_contract(rng):
             r"alpha must be one number or one for each of .* missing \['key', 'head'\]",
         ),
         ({"beta": {"query": 1, "key": 1, "head": 1, "layer": 1}}, r"unknown \['layer'\]"),
-        ({"engine": "tpu"}, "engine must be 'auto', 'cpu', 'gpu' or an engine object; found 'tpu'"),
+        (
+            {"engine": "tpu"},
+            "engine must be 'auto', 'cpu', 'gpu', 'cluster' or an engine object; found 'tpu'",
+        ),
         ({"engine": 3}, "must have a name and an l1_sums method; found int"),
         ({"content": "values"}, "content must be one of 'auto', 'logits', 'probabilities'; found 'values'"),
     ],

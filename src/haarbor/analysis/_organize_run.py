@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from haarbor.analysis._asked_part import asked_part
+from haarbor.analysis._batch_results import BatchResults, batch_results, batch_tensor
 from haarbor.analysis._builder_results import NOTE, OF_A_BATCH, aside, put_aside
+from haarbor.analysis._cluster_batches import ClusterBatches
 from haarbor.analysis._damaged_results import damaged_name, tell_remade, whole_result
 from haarbor.analysis._question import Question
-from haarbor.analysis._streamed_batch import batch_plan, streamed_batch
-from haarbor.analysis._valid_tokens import valid_tokens
+from haarbor.analysis._streamed_batch import batch_plan
+from haarbor.array_types import FloatArray
+from haarbor.engines import ClusterEngine, engine_named
 from haarbor.errors import DataError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_function
-from haarbor.questionnaire import Consensus, MemoryPlan, Organization, consensus, organize
+from haarbor.questionnaire import Consensus, MemoryPlan, OwnDistances, consensus
 from haarbor.store import Run, RunPart
-from haarbor.wavelets import (
-    HeadEntropy,
-    NetworkEntropy,
-    RankingStability,
-    head_entropy,
-    network_entropy,
-    ranking_stability,
-    streamed_head_entropy,
-    streamed_network_entropy,
-)
+from haarbor.wavelets import HeadEntropy, NetworkEntropy, RankingStability, ranking_stability
 
 __all__ = ["RunAnalysis", "organize_run"]
 
@@ -57,14 +52,6 @@ class RunAnalysis:
         return len(self.remade)
 
 
-class _Batch(NamedTuple):
-    """Results of one batch."""
-
-    organization: Organization
-    head_entropy: HeadEntropy
-    network_entropy: NetworkEntropy
-
-
 def organize_run(
     run: Run | RunPart,
     *,
@@ -90,13 +77,14 @@ def organize_run(
     stream : str, optional
         :meth:`haarbor.store.Run.part` says which content and stream are the default.
     options : mapping, optional
-        Options of :func:`haarbor.organize`, such as ``n_iterations``.
+        Options of :func:`haarbor.organize`, such as ``n_iterations``. With ``engine="cluster"``, or a
+        :class:`haarbor.ClusterEngine` with the address of a scheduler, its workers organise the batches.
     k, network_k : int
         How many Haar functions the entropies of the heads and of the network sum over.
     on_progress : function of (step, done, total), optional
     memory : int or str, optional
         What this process may take, in bytes or as in "2GB"; batches that do not fit are organised from
-        temporary files, as :func:`haarbor.organize` says.
+        temporary files, as :func:`haarbor.organize` says. On a cluster, what each worker may take.
     on_plan : function of a MemoryPlan, optional
         Called before anything is done, where `memory` is given; ``print`` tells the plan.
 
@@ -110,6 +98,9 @@ def organize_run(
         If the run has no complete batch.
     SettingError
         If the run has no such content or stream, or an option is not offered.
+    EngineError
+        If the scheduler or the workers of a cluster cannot be used, or are lost; every batch that was
+        finished is kept, and the next call goes on from there.
 
     Warns
     -----
@@ -127,7 +118,10 @@ def organize_run(
     question = Question.asked(options, k, network_k)
     require_function("on_progress", on_progress)
     require_function("on_plan", on_plan)
-    engine = dict(options or {}).get("engine", "auto")
+    engine: Any = dict(options or {}).get("engine", "auto")
+    named = engine_named(engine)
+    if isinstance(named, ClusterEngine):
+        engine = named  # "auto" stays a name: it picks for each batch by its size
     batches = part.batches
     if not batches:
         raise DataError("the run must have at least one complete batch; it has none. Capture again.")
@@ -140,9 +134,8 @@ def organize_run(
     damaged: list[str] = []
     stability = whole_result(part, "ranking-stability", RankingStability, damaged, batch=None)
     together = whole_result(part, "consensus", Consensus, damaged, batch=None)
-    each: list[_Batch] = []
-    made = 0
-    for done, batch in enumerate(batches):
+    each: dict[int, BatchResults] = {}
+    for batch in batches:
         found = _finished(part, batch, question, damaged)
         if found is None:
             # They are made from all batches, so they are no longer valid once one batch changes.
@@ -151,18 +144,36 @@ def organize_run(
             part.delete_result("consensus")
             put_aside(part, batch, question)
             found = _taken_back(part, batch, question)
-        if found is None:
-            made += 1
-            found = _organize_batch(part, batch, question, engine, memory)
-        each.append(found)
-        if on_progress is not None:
-            on_progress("organising", done + 1, len(batches))
+        if found is not None:
+            each[batch] = found
+            if on_progress is not None:
+                on_progress("organising", len(each), len(batches))
+    made = [batch for batch in batches if batch not in each]
+    on_cluster = isinstance(engine, ClusterEngine) and (bool(made) or together is None)
+    with engine.session() if on_cluster else nullcontext() as session:
+        elsewhere = None if session is None else ClusterBatches(part, question, memory, session)
+        distances: dict[int, FloatArray] = {}
+        for batch, found, between in _made(part, made, question, engine, memory, elsewhere):
+            _keep(part, batch, question, found)
+            each[batch] = found
+            if between is not None:
+                distances[batch] = between
+            if on_progress is not None:
+                on_progress("organising", len(each), len(batches))
+        organizations = {batch: each[batch].organization for batch in batches}
+        if elsewhere is not None and question.options["tree"] != "haar":
+            left = {batch: organizations[batch] for batch in batches if batch not in distances}
+            distances.update(elsewhere.distances(left))
     if stability is None:
-        stability = ranking_stability(np.stack([found.head_entropy.raw for found in each]))
+        stability = ranking_stability(np.stack([each[batch].head_entropy.raw for batch in batches]))
         part.save_result(stability, "ranking-stability")
     if together is None:
-        organizations = [found.organization for found in each]
-        together = consensus(_tensors(part, batches, memory), organizations, engine=engine)
+        tensors: Iterator[Any] = (
+            OwnDistances(distances[batch]) if batch in distances else batch_tensor(part, batch, memory)
+            for batch in batches
+        )
+        here = "auto" if on_cluster else engine
+        together = consensus(tensors, list(organizations.values()), engine=here)
         part.save_result(together, "consensus")
     tell_remade(damaged)
     return RunAnalysis(
@@ -170,26 +181,32 @@ def organize_run(
         content=part.content,
         stream=part.stream,
         tree=question.options["tree"],
-        head_entropies=tuple(found.head_entropy for found in each),
-        network_entropies=tuple(found.network_entropy for found in each),
+        head_entropies=tuple(each[batch].head_entropy for batch in batches),
+        network_entropies=tuple(each[batch].network_entropy for batch in batches),
         stability=stability,
         consensus=together,
-        n_reused=len(batches) - made,
+        n_reused=len(batches) - len(made),
         remade=tuple(damaged),
     )
 
 
-def _tensors(part: RunPart, batches: Sequence[int], memory: int | str | None) -> Iterator[Any]:
+def _made(
+    part: RunPart,
+    batches: Sequence[int],
+    question: Question,
+    engine: Any,
+    memory: int | str | None,
+    elsewhere: ClusterBatches | None,
+) -> Iterator[tuple[int, BatchResults, FloatArray | None]]:
+    """Each batch organised and scored, here one after the other or on the workers of a cluster."""
+    if elsewhere is not None:
+        yield from elsewhere.results(batches)
+        return
     for batch in batches:
-        streamed = streamed_batch(part, batch, memory)
-        if streamed is not None:
-            yield streamed
-            continue
-        tokens = valid_tokens(part.tensor(batch), part.mask(batch))
-        yield tokens.filled(part.content)
+        yield batch, batch_results(part, batch, question, engine, memory)[0], None
 
 
-def _finished(part: RunPart, batch: int, question: Question, damaged: list[str]) -> _Batch | None:
+def _finished(part: RunPart, batch: int, question: Question, damaged: list[str]) -> BatchResults | None:
     """Return the results of a batch if all are there; append the names of damaged ones to `damaged`."""
     note = whole_result(part, NOTE, dict, damaged, batch=batch)
     if note is None or Question.kept(note) != question:
@@ -200,49 +217,20 @@ def _finished(part: RunPart, batch: int, question: Question, damaged: list[str])
     damaged += [damaged_name(name, batch) for name in lost]
     if lost:
         return None
-    return _Batch(found["organization"], found["head-entropy"], found["network-entropy"])
+    return BatchResults(found["organization"], found["head-entropy"], found["network-entropy"])
 
 
-def _organize_batch(
-    part: RunPart,
-    batch: int,
-    question: Question,
-    engine: Any,
-    memory: int | str | None,
-) -> _Batch:
-    streamed = streamed_batch(part, batch, memory)
-    if streamed is not None:
-        org = organize(streamed, engine=engine, **question.options)  # type: ignore[arg-type]
-        limits = {"exponent": streamed.exponent, "piece_bytes": streamed.plan.piece_bytes}
-        found = _Batch(
-            org,
-            streamed_head_entropy(streamed.scratch, org.trees, question.k, **limits),
-            streamed_network_entropy(streamed.by_query, org.trees, question.network_k, **limits),
-        )
-        _keep(part, batch, question, found)
-        return found
-    tokens = valid_tokens(part.tensor(batch), part.mask(batch))
-    mask = None if tokens.mask.all() else tokens.mask
-    org = organize(tokens.tensor, mask=mask, content=part.content, engine=engine, **question.options)
-    X = tokens.filled(part.content)
-    found = _Batch(
-        org, head_entropy(X, org.trees, question.k), network_entropy(X, org.trees, question.network_k)
-    )
-    _keep(part, batch, question, found)
-    return found
-
-
-def _taken_back(part: RunPart, batch: int, question: Question) -> _Batch | None:
+def _taken_back(part: RunPart, batch: int, question: Question) -> BatchResults | None:
     """Results of the builder that were put aside, if they are those asked for; now the current ones."""
     values = aside(part, batch, question)
     if values is None:
         return None
-    found = _Batch(values["organization"], values["head-entropy"], values["network-entropy"])
+    found = BatchResults(values["organization"], values["head-entropy"], values["network-entropy"])
     _keep(part, batch, question, found)
     return found
 
 
-def _keep(part: RunPart, batch: int, question: Question, found: _Batch) -> None:
+def _keep(part: RunPart, batch: int, question: Question, found: BatchResults) -> None:
     results = {
         "organization": found.organization,
         "head-entropy": found.head_entropy,

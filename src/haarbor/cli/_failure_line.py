@@ -54,6 +54,8 @@ _EXTRAS = {
     "tokenizers": "models",
     "torch": "models",
     "transformers": "models",
+    "dask": "cluster",
+    "distributed": "cluster",
     "fsspec": "remote",
 }
 

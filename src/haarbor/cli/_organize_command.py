@@ -14,6 +14,8 @@ from haarbor.errors import SettingError
 
 __all__ = ["organize"]
 
+_ENGINES = ("auto", "cpu", "gpu", "cluster")
+
 
 def organize(
     run: Annotated[
@@ -87,18 +89,28 @@ def organize(
     causal: Annotated[
         bool, typer.Option("--causal", help="In an array, a query does not see later keys.")
     ] = False,
-    engine: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|cpu|gpu",
-            help="What computes: the GPU (with CuPy), the cores, or by default the GPU where that pays.",
-        ),
-    ] = "auto",
     memory: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
             help="Memory to take at the most, such as 2GB; a batch that does not fit is read in blocks.",
+            callback=named,
+        ),
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|cpu|gpu|cluster",
+            help="What computes: the GPU (with CuPy), the cores, the workers of a Dask cluster, or by default "
+            "the GPU where that pays.",
+        ),
+    ] = "auto",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --engine cluster, the address of a Dask scheduler, such as tcp://host:8786; without "
+            "it, workers are started on this machine.",
             callback=named,
         ),
     ] = None,
@@ -117,13 +129,13 @@ def organize(
     from haarbor.cli._organized_array import require_no_array_options
     from haarbor.cli._output_place import require_folder_place
 
-    options = {
+    options: dict[str, Any] = {
         "n_iterations": iterations,
         "tree": checked_choice("--tree", tree, ("flexible", "binary", "haar")),
         "refine": checked_choice("--refine", refine, ("latest", "published")),
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
-        "engine": checked_choice("--engine", engine, ("auto", "cpu", "gpu")),
     }
+    options["engine"] = _engine(checked_choice("--engine", engine, _ENGINES), scheduler)
     of_array = {"--array": array, "--axes": axes, "--heads-per-layer": heads_per_layer, "--causal": causal}
     if not is_array_file(run):
         require_no_array_options(of_array)
@@ -137,6 +149,16 @@ def organize(
     folder = Path(f"{Path(run).stem}-organized" if out is None else out)
     require_folder_place("--out", folder)
     _organize_array(run, folder, content, of_array, options, as_json, memory)
+
+
+def _engine(name: str, scheduler: str | None) -> Any:
+    from haarbor.engines import ClusterEngine
+
+    if name == "cluster":
+        return ClusterEngine(scheduler)
+    if scheduler is not None:
+        raise SettingError(f"--scheduler must go with --engine cluster; found --engine {name}. Add that.")
+    return name
 
 
 def _organize_run(
@@ -156,7 +178,7 @@ def _organize_run(
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable
     from haarbor.cli._said_line import say
-    from haarbor.engines import CpuEngine, engine_text
+    from haarbor.engines import ClusterEngine, CpuEngine, engine_text
     from haarbor.store import open_run
 
     opened = open_run(place)
@@ -169,6 +191,9 @@ def _organize_run(
         f"Organising {n_heads} head{'' if n_heads == 1 else 's'}, {sizes.n_queries} x {sizes.n_keys}, "
         f"{opened.n_batches} batch{'' if opened.n_batches == 1 else 'es'} ..."
     )
+    on_cluster = isinstance(options["engine"], ClusterEngine)
+    if on_cluster:
+        say(f"Engine: {engine_text(options['engine'])}.")
     with shown_progress("organising", opened.n_batches) as advance:
         found = organize_run(
             part,
@@ -179,8 +204,9 @@ def _organize_run(
         )
     summary = organize_summary(opened, found)
     summary["engine"] = part.load_result("organization", batch=part.batches[-1]).settings.engine
-    # Told afterwards, because "auto" chooses for each batch by its size.
-    say(f"Engine: {engine_text(CpuEngine()) if summary['engine'] == 'cpu' else summary['engine']}.")
+    if not on_cluster:
+        # Told afterwards, because "auto" chooses for each batch by its size.
+        say(f"Engine: {engine_text(CpuEngine()) if summary['engine'] == 'cpu' else summary['engine']}.")
     written = []
     if folder is not None:
         written = write_run_tables(opened, folder, part.content, part.stream)

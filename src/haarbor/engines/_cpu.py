@@ -36,6 +36,9 @@ class CpuEngine:
         Number of threads; by default every core this process may use.
     """
 
+    _asked_rows: Sequence[tuple[int, int]] | None = None
+    """Ranges of rows of the sums that are made, each from a multiple of four; None for all of them."""
+
     def __init__(self, threads: int | None = None) -> None:
         self.threads = thread_count(threads)
         self._buffers = threading.local()
@@ -74,8 +77,9 @@ class CpuEngine:
                 self._add_by_blocks(blocks, total, stop)
         finally:
             stop[0] = 1
-        for matrix in total:
-            mirror(matrix)
+        if self._asked_rows is None:
+            for matrix in total:
+                mirror(matrix)
         return total
 
     def _add_by_blocks(self, blocks: Sequence[FeatureBlock], total: FloatArray, stop: Any) -> None:
@@ -87,7 +91,8 @@ class CpuEngine:
             rows = self._buffer(n_items * width, block.dtype).reshape(n_items, width)
             distances = np.zeros((block.section_ends.size, n_items, n_items))
             for matrix, section in zip(distances, _sections(block, rows), strict=True):
-                section.add((0, n_items), matrix, stop)
+                for part in self._asked_rows or [(0, n_items)]:
+                    section.add(part, matrix, stop)
             return block.section_targets, distances
 
         for targets, distances in ordered_results(partial, blocks, self.threads):
@@ -98,7 +103,7 @@ class CpuEngine:
         """The threads share the rows of the sums, block after block; no other matrix of that size is made."""
         n_items = total.shape[1]
         step = 4 * max(1, -(-n_items // (4 * _ROW_PARTS)))
-        parts = [(first, min(first + step, n_items)) for first in range(0, n_items, step)]
+        parts = self._asked_rows or [(first, min(first + step, n_items)) for first in range(0, n_items, step)]
 
         def form(block: FeatureBlock) -> list[tuple[int, SectionSums]]:
             rows: FloatArray = np.empty((n_items, int(block.section_ends[-1])), block.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from importlib.util import find_spec
 
+from haarbor.engines._cluster import ClusterEngine
 from haarbor.engines._cpu import CpuEngine
 from haarbor.engines._engine import L1Engine
 from haarbor.engines._gpu_engine import GpuEngine
@@ -25,7 +26,7 @@ def engine_named(
 
     Parameters
     ----------
-    engine : {"auto", "cpu", "gpu"} or an object with `l1_sums`
+    engine : {"auto", "cpu", "gpu", "cluster"} or an object with `l1_sums`
     n_differences : int, default 0
         About how many absolute differences are to be summed. "auto" takes a GPU, if there is one, where
         that is worth it.
@@ -58,10 +59,12 @@ def engine_named(
         return GpuEngine()
     if engine == "cpu":
         return CpuEngine()
+    if engine == "cluster":
+        return ClusterEngine()
     if engine == "auto":
         return _suitable_engine(n_differences, n_bytes)
     raise SettingError(
-        f"engine must be 'auto', 'cpu', 'gpu' or an engine object; found {found_text(engine)}. "
+        f"engine must be 'auto', 'cpu', 'gpu', 'cluster' or an engine object; found {found_text(engine)}. "
         "Pass engine='auto'."
     )
 

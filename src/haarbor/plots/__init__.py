@@ -16,6 +16,7 @@ except ImportError:
 
 from haarbor.plots._affinity_figure import affinity_figure, draw_affinity
 from haarbor.plots._coefficients_figure import coefficients_figure, draw_stems, draw_supports, support_shares
+from haarbor.plots._collapse_figure import collapse_figure
 from haarbor.plots._convergence_figure import convergence_figure
 from haarbor.plots._damage_figure import damage_figure
 from haarbor.plots._diffusion_map_figure import diffusion_map_figure, draw_diffusion_map
@@ -24,6 +25,7 @@ from haarbor.plots._entropy_map_figure import entropy_map_figure
 from haarbor.plots._haar_basis_figure import draw_haar_basis, haar_basis_figure
 from haarbor.plots._organized_matrix_figure import organized_matrix_figure
 from haarbor.plots._paraproduct_figure import paraproduct_figure
+from haarbor.plots._path_figure import path_figure
 from haarbor.plots._save_figure import save_figure
 from haarbor.plots._stability_figure import stability_figure
 from haarbor.plots._tree_figure import draw_tree, tree_figure
@@ -31,6 +33,7 @@ from haarbor.plots._tree_figure import draw_tree, tree_figure
 __all__ = [
     "affinity_figure",
     "coefficients_figure",
+    "collapse_figure",
     "convergence_figure",
     "damage_figure",
     "diffusion_map_figure",
@@ -45,6 +48,7 @@ __all__ = [
     "haar_basis_figure",
     "organized_matrix_figure",
     "paraproduct_figure",
+    "path_figure",
     "save_figure",
     "stability_figure",
     "support_shares",

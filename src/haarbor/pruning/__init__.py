@@ -21,7 +21,7 @@ from haarbor.pruning._layer_moments import LayerMoments, layer_moments
 from haarbor.pruning._mask_file import read_mask, write_mask
 from haarbor.pruning._masked_network import mask_heads
 from haarbor.pruning._metrics import Metric, masked_token_loss, measure
-from haarbor.pruning._model_batches import ModelBatch, model_batches, require_disjoint
+from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_disjoint
 from haarbor.pruning._network_heads import LayerHeads, NetworkHeads, network_heads
 from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._pruned_checkpoint import load_pruned, save_pruned
@@ -63,6 +63,7 @@ __all__ = [
     "damage_curves",
     "folder_place",
     "footprints",
+    "forward",
     "gated_heads",
     "head_damage",
     "head_responses",

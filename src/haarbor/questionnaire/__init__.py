@@ -1,6 +1,8 @@
 """The questionnaire: trees on all axes of a tensor, each refined by the others."""
 
-from haarbor.questionnaire._consensus import Consensus, consensus
+from haarbor.questionnaire._consensus import Consensus, OwnDistances, consensus, distances_on_own_trees
+from haarbor.questionnaire._divided_tensor import DividedTensor, TensorFacts
+from haarbor.questionnaire._held_tensor import HeldTensor
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Convergence, Organization
@@ -13,11 +15,16 @@ __all__ = [
     "Consensus",
     "Content",
     "Convergence",
+    "DividedTensor",
+    "HeldTensor",
     "MemoryPlan",
     "Organization",
+    "OwnDistances",
     "QuestionnaireSettings",
     "StreamedTensor",
+    "TensorFacts",
     "consensus",
+    "distances_on_own_trees",
     "memory_plan",
     "neutral_tensor",
     "organize",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from haarbor.engines import L1Engine, engine_named
 from haarbor.errors import SettingError, ShapeError
 from haarbor.options import found_text, require_choice
 from haarbor.questionnaire._organization import Organization
+from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.questionnaire._streamed_tensor import StreamedTensor
 from haarbor.spectral import distance_affinity
 from haarbor.stored_result import stored_result
@@ -21,7 +23,7 @@ from haarbor.transport import tree_emd
 from haarbor.trees import PartitionTree, build_tree, partition_distance
 from haarbor.wavelets import haar_transform
 
-__all__ = ["Consensus", "consensus"]
+__all__ = ["Consensus", "OwnDistances", "consensus", "distances_on_own_trees"]
 
 # What the items of all batches, laid side by side for a Haar tree, may take.
 _MOST_BYTES = 512 << 20
@@ -56,6 +58,46 @@ class Consensus:
             f"Consensus({self.tree.n_items} {self.axis}s, {self.n_batches} batches, "
             f"mean tree distance {float(self.tree_distance.mean()):.3f})"
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnDistances:
+    """In place of the tensor of a batch, its distances along its own trees, summed elsewhere."""
+
+    values: FloatArray
+
+
+def distances_on_own_trees(
+    tensor: Any,
+    trees: Mapping[str, PartitionTree],
+    settings: QuestionnaireSettings,
+    axis: str,
+    engine: L1Engine,
+) -> FloatArray:
+    """Tree EMD between the slices of `axis` along the trees that the batch has on its other axes.
+
+    Parameters
+    ----------
+    tensor : array_like, StreamedTensor or OwnDistances
+    trees : mapping of axis name to PartitionTree
+        Of all axes.
+    settings : QuestionnaireSettings
+        Those that made the trees.
+    axis : str
+    engine : L1Engine
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n)
+    """
+    if isinstance(tensor, OwnDistances):
+        return tensor.values
+    others = {name: tree for name, tree in trees.items() if name != axis}
+    alpha, beta = settings.alpha, settings.beta
+    if isinstance(tensor, StreamedTensor):
+        exponents = {name: (alpha[name], beta[name]) for name in others}
+        return tensor.tree_emd(axis, others, exponents, engine)
+    return tree_emd(tensor, others, settings.axes, alpha=alpha, beta=beta, engine=engine)
 
 
 def consensus(
@@ -110,17 +152,9 @@ def consensus(
     features: list[FloatArray] = []
     # zip asks the organisations first, so no tensor is read when they are at their end.
     for organization, tensor in zip(organizations, rest, strict=False):
-        trees = {name: tree for name, tree in organization.trees.items() if name != axis}
-        own = organization.settings
-        if isinstance(tensor, StreamedTensor):
-            exponents = {name: (own.alpha[name], own.beta[name]) for name in trees}
-            distances = tensor.tree_emd(axis, trees, exponents, summing)
-        else:
-            # Read once: it may lie in a run.
-            array = real_array(tensor) if settings.tree == "haar" else tensor
-            distances = tree_emd(
-                array, trees, organization.axes, alpha=own.alpha, beta=own.beta, engine=summing
-            )
+        # Read once: it may lie in a run.
+        array = real_array(tensor) if settings.tree == "haar" else tensor
+        distances = distances_on_own_trees(array, organization.trees, organization.settings, axis, summing)
         if each and distances.shape != each[0].shape:
             raise ShapeError(
                 f"all batches must have the same {axis}s; found {each[0].shape[0]} and {distances.shape[0]}. "
@@ -128,6 +162,7 @@ def consensus(
             )
         each.append(distances)
         if settings.tree == "haar":
+            trees = {name: tree for name, tree in organization.trees.items() if name != axis}
             features.append(_expanded_items(array, trees, organization.axes, axis, len(organizations)))
     is_short = len(each) < len(organizations)
     if is_short or any(True for _ in rest):

@@ -10,20 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen, real_array
-from haarbor.binary_scale import excess_exponent, scaled
-from haarbor.engines import CpuEngine, GpuEngine, L1Engine, engine_named, is_on_device
+from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine, engine_named, is_on_device
 from haarbor.errors import SettingError, ShapeError
 from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.options import found_text, require_function
 from haarbor.questionnaire._descent import Descent
 from haarbor.questionnaire._device_entries import checked_device_tensor
+from haarbor.questionnaire._divided_tensor import DividedTensor
+from haarbor.questionnaire._held_tensor import HeldTensor, axis_roles
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.questionnaire._streamed_tensor import StreamedTensor
-from haarbor.spectral import affinity_of_distances, cosine_affinity, gaussian_affinity, require_symmetric
+from haarbor.spectral import affinity_of_distances, require_symmetric
 from haarbor.transport import FolderMeans, device_bytes, exponent_by_axis, require_sums_fit
 from haarbor.trees import (
     DEFAULT_RESTRAINT,
@@ -174,6 +175,9 @@ def organize(
         )
     on_device = is_on_device(X)
     summing = engine_named(engine, on_device=on_device, **_needs(X, n_iterations))
+    if isinstance(summing, ClusterEngine):
+        # At once, not after the initial affinities.
+        summing.l1_sums((), 0, 0)
     alphas, betas = exponent_by_axis("alpha", alpha, names), exponent_by_axis("beta", beta, names)
     settings = QuestionnaireSettings(
         axes=names,
@@ -195,6 +199,8 @@ def organize(
     require_function("on_plan", on_plan)
     # Anything that has a shape and can be read head by head.
     source: Any = X
+    if isinstance(source, DividedTensor):
+        return _organized_from(source, settings, summing, {})
     # The limit is one of the host, where a tensor on a GPU takes nothing.
     plan = None if on_device else _plan(source, names, memory)
     if plan is not None:
@@ -232,7 +238,8 @@ def organize(
 
         return DeviceQuestionnaire(tensor, settings, summing, given).answer()
     threads = summing.threads if isinstance(summing, CpuEngine) else None
-    return Questionnaire(_HeldTensor(tensor, settings, threads), settings, summing, given).answer()
+    held = HeldTensor(tensor, names, settings.initial, threads)
+    return Questionnaire(held, settings, summing, given).answer()
 
 
 def _needs(X: object, n_iterations: object) -> dict[str, int]:
@@ -276,6 +283,15 @@ def _organized_from_disk(
     plan: MemoryPlan,
 ) -> Organization:
     source = X if isinstance(X, StreamedTensor) else StreamedTensor(X, settings.axes, mask, content, plan)
+    return _organized_from(source, settings, engine, given)
+
+
+def _organized_from(
+    source: StreamedTensor | DividedTensor,
+    settings: QuestionnaireSettings,
+    engine: L1Engine,
+    given: Mapping[str, PartitionTree],
+) -> Organization:
     settings = replace(
         settings,
         precision="float32" if source.dtype == np.float32 else "float64",
@@ -309,33 +325,6 @@ class _Source(Protocol):
 
     def means(self) -> FolderMeans:
         """Folder means of the tensor over two to the power of `exponent`, the last axis last."""
-
-
-class _HeldTensor:
-    """A tensor in memory."""
-
-    def __init__(self, tensor: FloatArray, settings: QuestionnaireSettings, threads: int | None) -> None:
-        self.shape = tensor.shape
-        self.exponent = excess_exponent(tensor)
-        self._tensor = tensor
-        self._settings = settings
-        self._threads = threads
-
-    def initial_affinity(self, axis: str) -> FloatArray:
-        affinity = cosine_affinity if self._settings.initial == "cosine" else gaussian_affinity
-        return affinity(self._tensor, axis, axes=self._settings.axes, threads=self._threads)
-
-    def means(self) -> FolderMeans:
-        names = self._settings.axes
-        first, last = axis_roles(names)
-        order = [names.index(axis) for axis in (*first, last)]
-        return FolderMeans(scaled(self._tensor, self.exponent).transpose(order), (*first, last))
-
-
-def axis_roles(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Axes with an initial tree, and the one without."""
-    last = "head" if "head" in names else names[-1]
-    return tuple(axis for axis in names if axis != last), last
 
 
 class Questionnaire:

@@ -19,7 +19,10 @@ from haarbor.store._local_path import checked_location, local_path
 if TYPE_CHECKING:
     from zarr.abc.store import Store
 
-__all__ = ["Keys", "Lock", "keys_at"]
+__all__ = ["Keys", "Lock", "Place", "keys_at"]
+
+
+Place = tuple[str, Mapping[str, Any] | None]
 
 
 class Lock(Protocol):
@@ -35,6 +38,10 @@ class Keys(Protocol):
     @property
     def address(self) -> str:
         """The place, as messages name it."""
+
+    @property
+    def place(self) -> Place | None:
+        """Path or URL by which other processes find it, with options of its file system; None if none can."""
 
     def exists(self) -> bool:
         """Whether there is anything at the place."""
@@ -150,7 +157,8 @@ def _keys_at_url(text: str, read_only: bool, storage_options: Mapping[str, Any] 
     options = None if storage_options is None else dict(storage_options)
     with storage_failures(f"opening {text}", of_anything=True), _usable_url(text):
         store = FsspecStore.from_url(text, storage_options=options, read_only=read_only)
-    return RemoteKeys(store, text)
+    # What is in memory is in the memory of this process only.
+    return RemoteKeys(store, text, None if text.startswith("memory:") else (text, options))
 
 
 @contextmanager

@@ -40,6 +40,11 @@ class LocalKeys:
         """The folder."""
         return printable(self.root)
 
+    @property
+    def place(self) -> tuple[str, None]:
+        """The folder, whatever the working directory is."""
+        return str(self.root.absolute()), None
+
     @cached_property
     def _real_root(self) -> str:
         return os.path.realpath(self.root)

@@ -7,7 +7,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,10 +37,15 @@ class RemoteKeys:
     store : zarr.abc.store.Store
     address : str
         For messages.
+    place : (str, mapping or None), optional
+        URL and options by which other processes find it, where they can.
     """
 
-    def __init__(self, store: Store, address: str) -> None:
+    def __init__(
+        self, store: Store, address: str, place: tuple[str, Mapping[str, Any] | None] | None = None
+    ) -> None:
         self._store = store
+        self.place = place
         self._address = printable(address)
 
     @property
@@ -57,13 +62,41 @@ class RemoteKeys:
         from zarr.buffer import default_buffer_prototype
 
         with _remote_failures(f"reading {self._address}/{key}"):
+            is_answered, found = self._read_at_once(key, most_bytes)
+            if is_answered:
+                return found
             try:
                 if _answer(self._store.getsize(key)) > most_bytes:
                     raise DamagedPartError(f"it holds more than the {most_bytes} bytes that could be right")
             except (FileNotFoundError, KeyError):
                 return None
-            found = _answer(self._store.get(key, default_buffer_prototype()))
-        return None if found is None else found.to_bytes()
+            whole = _answer(self._store.get(key, default_buffer_prototype()))
+        return None if whole is None else whole.to_bytes()
+
+    def _read_at_once(self, key: str, most_bytes: int) -> tuple[bool, bytes | None]:
+        """Whether a single request was enough, and the bytes of the key, None if there is no such key.
+
+        It asks for the first so many bytes. To ask for the size before would take two requests more for
+        every object.
+        """
+        from zarr.abc.store import RangeByteRequest
+        from zarr.buffer import default_buffer_prototype
+        from zarr.storage import FsspecStore
+
+        if not isinstance(self._store, FsspecStore):
+            return False, None
+        try:
+            part = _answer(
+                self._store.get(key, default_buffer_prototype(), RangeByteRequest(0, most_bytes + 1))
+            )
+        # No range of an empty object can be read, and some servers know no ranges.
+        except (OSError, ValueError):
+            return False, None
+        if part is None:
+            return True, None
+        if len(part) > most_bytes:
+            raise DamagedPartError(f"it holds more than the {most_bytes} bytes that could be right")
+        return True, part.to_bytes()
 
     def write(self, key: str, data: bytes, *, is_durable: bool = True) -> None:
         """Give a key its bytes, all of them or none."""

@@ -18,7 +18,7 @@ from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._half_precision import from_half
 from haarbor.store._head_tensor import HeadTensor
 from haarbor.store._kept_result import KeptResult
-from haarbor.store._keys import Keys, keys_at
+from haarbor.store._keys import Keys, Place, keys_at
 from haarbor.store._layout import array_path, chunk_key
 from haarbor.store._pictures import read_picture
 from haarbor.store._planned_arrays import planned_array, require_planned
@@ -75,6 +75,11 @@ class Run:
     def location(self) -> str:
         """Path or URL of the run."""
         return self._keys.address
+
+    @property
+    def place(self) -> Place | None:
+        """Arguments of :func:`open_run` in another process: path or URL, and options; None if none can."""
+        return self._keys.place
 
     @property
     def plan(self) -> RunPlan:
@@ -351,6 +356,10 @@ class Run:
     def results(self) -> tuple[ResultName, ...]:
         """Names of all results whose description is whole; :meth:`has_result` looks at the numbers too."""
         return self._results.names()
+
+    def digest(self, batch: int) -> str:
+        """Checksum of everything in a complete batch, by which two copies of it are told to be the same."""
+        return read_marker(self._keys, self._plan, batch).digest
 
     def _named(
         self, name: str, batch: int | Sequence[int] | None, content: str | None, stream: str | None

@@ -1,0 +1,86 @@
+"""Rank collapse: the residual of the tokens by depth, one line per variant of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from haarbor.errors import SettingError
+from haarbor.plots.style._figure_text import add_title, plain_text
+from haarbor.plots.style._house_style import LINE_COLOURS, PAGE_WIDTH, PALE_INK, blank_figure, in_house_style
+
+if TYPE_CHECKING:
+    from haarbor.collapse import RankCollapse
+
+__all__ = ["collapse_figure"]
+
+_MARKERS = "osD^vP"
+
+
+@in_house_style
+def collapse_figure(results: Mapping[str, RankCollapse], *, title: str | None = None) -> Figure:
+    """Relative residual in the composite norm against depth, one panel per result.
+
+    Lines are medians over the samples, and the shaded bands reach from the lowest to the highest sample.
+    Residuals below the dotted line are rounding.
+
+    Parameters
+    ----------
+    results : mapping of str to RankCollapse
+        By the heading of their panel, such as "trained" and "at initialisation".
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    SettingError
+        If there is no result.
+    """
+    if not results:
+        raise SettingError("there must be a result to draw; found none. Pass what rank_collapse gives.")
+    figure = blank_figure(PAGE_WIDTH, 3.4)
+    panels = figure.subplots(1, len(results), sharey=True, squeeze=False)[0]
+    for axes, (heading, result) in zip(panels, results.items(), strict=True):
+        axes.grid(axis="y")
+        depths = np.arange(result.n_layers + 1)
+        for number, variant in enumerate(result.variants):
+            values = result.figures["composite"][result.variants.index(variant)]
+            # Zero has no place on a logarithmic axis; whatever is far below the floor says no more.
+            least = result.floor / 50
+            middle = np.maximum(result.middle("composite", variant), least)
+            there = np.isfinite(values).any(axis=1)
+            low, high = (np.full(depths.size, np.nan) for _ in range(2))
+            low[there], high[there] = np.nanmin(values[there], axis=1), np.nanmax(values[there], axis=1)
+            colour = LINE_COLOURS[number % len(LINE_COLOURS)]
+            axes.fill_between(
+                depths, np.maximum(low, least), np.maximum(high, least), color=colour, alpha=0.15, linewidth=0
+            )
+            axes.plot(
+                depths,
+                middle,
+                color=colour,
+                marker=_MARKERS[number % len(_MARKERS)],
+                markersize=2.8,
+                label=plain_text(variant),
+            )
+        axes.axhline(result.floor, color=PALE_INK, linewidth=0.8, linestyle=":")
+        axes.annotate(
+            "rounding below", (1.0, result.floor), xycoords=("axes fraction", "data"), ha="right", va="top",
+            fontsize=6.5, color=PALE_INK, xytext=(0, -2), textcoords="offset points",
+        )  # fmt: skip
+        axes.set_yscale("log")
+        axes.set_xlabel("layers passed")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_title(plain_text(heading))
+    panels[0].set_ylabel("residual, relative to the tokens\n(0: all tokens the same)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, handlelength=2.5)
+    add_title(figure, title)
+    return figure
