@@ -169,6 +169,49 @@ def capture(rng: Rng) -> Call:
     )
 
 
+@subject("rank_collapse")
+def rank_collapse(rng: Rng) -> Call:
+    """Residuals lie between their lower bound and 1 with the best vector; the network is left as it was."""
+    model, batches = _network()
+    weights = {name: weight.clone() for name, weight in model.state_dict().items()}
+
+    def collapsed(**given: Any) -> Any:
+        found = hb.rank_collapse(**given)
+        return {
+            "figures": {name: np.asarray(values) for name, values in found.figures.items()},
+            "weights": all((weights[name] == weight).all() for name, weight in model.state_dict().items()),
+            "hooks": sum(
+                len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules()
+            ),
+        }
+
+    def law(answer: Any, given: Mapping[str, Any]) -> str | None:
+        figures = answer["figures"]
+        least, composite, frobenius = (
+            figures[name] for name in ("composite_least", "composite", "frobenius")
+        )
+        fair = (least <= composite * (1 + 1e-9)).all() and (frobenius >= 0).all() and (frobenius <= 1).all()
+        return None if fair else "a residual is below its bound, or beyond 1"
+
+    def always(answer: Any, given: Mapping[str, Any]) -> str | None:
+        if not answer["weights"] or answer["hooks"]:
+            return f"weights kept {answer['weights']}, hooks {answer['hooks']}"
+        return None
+
+    odd_variants = (5, "no skips", (), ("x",), [None], ("as it is", "x"), {}, object())
+    return Call(
+        function=collapsed,
+        arguments={"model": model, "batches": batches, "variants": ("as it is",)},
+        spoil={
+            "model": _spoilt_model,
+            "batches": _spoilt_batches,
+            "variants": lambda rng, good: Spoilt("odd variants", one_of(rng, odd_variants), "refused"),
+        },
+        law=law,
+        always=always,
+    )
+
+
 @subject("ablate")
 def ablate(rng: Rng) -> Call:
     """Without any head removed nothing changes; what is removed comes back."""

@@ -101,8 +101,8 @@ def organize(
         str,
         typer.Option(
             metavar="auto|cpu|gpu|cluster",
-            help="What computes: the GPU (with CuPy), the cores, the workers of a Dask cluster, or by default "
-            "the GPU where that pays.",
+            help="What computes: the GPU (with CuPy), the cores, the workers of a Dask cluster, or by "
+            "default the GPU where that pays.",
         ),
     ] = "auto",
     scheduler: Annotated[
