@@ -11,6 +11,8 @@ MARKS := $(if $(CI),,not slow)
 NPM := $(shell command -v npm 2> /dev/null)
 NODE_READY := $(if $(NPM),node_modules/.ready)
 javascript = $(if $(NPM),npm run --silent $(1),@echo "The report's scripts and styles were left out of \"make $(1)\": there is no npm here.")
+# Tests write and flush thousands of small files: in memory, where there is room for that, a slow disk costs nothing.
+SCRATCH := $(shell df -Pk /dev/shm 2> /dev/null | awk 'NR == 2 && $$4 > 8000000 { print "TMPDIR=/dev/shm" }')
 # Faults in some minutes; FAULTS=long tries everything and writes the table of docs/faults.md.
 FAULTS ?= short
 
@@ -19,13 +21,16 @@ FAULTS ?= short
 demo: $(DEMO_READY)
 	$(BIN)/haarbor demo
 
+# One process more than there are cores, because tests wait for disks, browsers and processes of their own.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+
 # A file of tests runs in one process, where what it shares is made once.
 # The checks use one core, and so take their turn beside the tests.
 test: $(READY) $(NODE_READY)
 	$(MAKE) --no-print-directory -j2 check suite
 
 suite: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "$(MARKS)" tests
+	$(SCRATCH) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" tests
 
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff format --check .
@@ -50,7 +55,7 @@ wheel: $(READY)
 	$(BIN)/python -m pytest -q tests/test_wheel.py
 
 faults: $(READY)
-	$(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md)
+	$(SCRATCH) $(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md)
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Haarbor needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Run make PYTHON=python3.11.")'

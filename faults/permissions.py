@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -171,9 +172,27 @@ _TRIED: dict[str, Callable[[np.random.Generator, Path], Outcome]] = {
 }
 
 
+@cache
+def _closed_to_others() -> Path | None:
+    """First folder on the way to the package or to Python that a user without rights may not enter."""
+    if os.geteuid() != 0:
+        return None
+    for file in (Path(haarbor.__file__).resolve(), Path(sys.prefix).resolve() / "lib"):
+        for folder in reversed(file.parents):
+            if not folder.stat().st_mode & 0o001:
+                return folder
+    return None
+
+
 def _functions() -> Mapping[str, Mapping[Form, range]]:
     once: Mapping[Form, range] = {"short": range(1), "long": range(1)}
     several: Mapping[Form, range] = {"short": range(1), "long": range(30)}
+    if closed := _closed_to_others():
+        sys.stderr.write(
+            f"permissions: closed files are left out, because a user without rights may not enter {closed}. "
+            "Run the campaign from a folder that is open to all.\n"
+        )
+        return {"nowhere to keep compiled code": once}
     return {name: once if tried is _no_home else several for name, tried in _TRIED.items()}
 
 

@@ -98,7 +98,7 @@ def test_a_finished_run_is_not_organised_again(command, undrawn, runs, tmp_path,
     def refuse(*_words, **_options):
         raise AssertionError("organised again")
 
-    monkeypatch.setattr(module, "organize", refuse)
+    monkeypatch.setattr(module, "batch_results", refuse)
     monkeypatch.setattr(module, "consensus", refuse)
     assert command("figures", copy, "-o", tmp_path / "out", "--seeds", 0).code == 0
 
