@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 DEMO_READY := $(VENV)/.ready-demo
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
+comma := ,
 # Fast tests by default; with CI set, all of them.
 MARKS := $(if $(CI),,not slow)
 # The report's scripts and styles are looked after by prettier and eslint, where there is node to run them.
@@ -69,7 +70,7 @@ $(DEMO_READY): pyproject.toml constraints.txt | $(BIN)/python
 # timm asks for a torchvision that is built for the same torch, which a build for the CPU may not find: both come
 # beside the environment, for the tests of timm that know how to import them.
 $(READY): pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -c constraints.txt -e '.[dev]'
+	$(PIP) -c constraints.txt -e '.[dev$(if $(CI),$(comma)bucket-tests)]'
 	$(PIP) -c constraints.txt --no-deps --upgrade --target $(VENV)/timm timm torchvision
 	$(BIN)/python -m pip check
 	touch $(DEMO_READY) $@

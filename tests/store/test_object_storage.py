@@ -16,16 +16,18 @@ from haarbor.errors import StoreError
 from haarbor.store import create_run, open_run
 from tests.store.builders import tiny_plan, write_batch, write_run
 
-boto3 = pytest.importorskip("boto3")
-server = pytest.importorskip("moto.server")
-settings = pytest.importorskip("moto.settings")
-pytest.importorskip("s3fs")
+if not os.environ.get("CI"):
+    # Packages that only these tests need are left out of a quick set-up; a test machine has them.
+    for name in ("boto3", "flask_cors", "moto", "s3fs"):
+        pytest.importorskip(name)
+
+import boto3
+from moto import server, settings
+from zarr.core.sync import sync
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    # s3fs leaves connections open that are no longer used.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
@@ -59,7 +61,8 @@ def bucket(monkeypatch):
     address = f"http://127.0.0.1:{started.get_host_and_port()[1]}"
     monkeypatch.setenv("AWS_ENDPOINT_URL", address)
     # Connections are kept between calls, with the address they were made for.
-    fsspec.get_filesystem_class("s3").clear_instance_cache()
+    systems = fsspec.get_filesystem_class("s3")
+    systems.clear_instance_cache()
     # What is in a bucket outlives the server, within this process.
     name = f"attention-{uuid.uuid4()}"
     boto3.client("s3", endpoint_url=address).create_bucket(Bucket=name)
@@ -68,6 +71,9 @@ def bucket(monkeypatch):
     logging.getLogger("werkzeug").setLevel(logging.INFO)
     yield f"s3://{name}/run.zarr", started
     logging.getLogger("werkzeug").removeHandler(started.requests)
+    for system in systems._cache.values():
+        if system._s3 is not None:
+            sync(system._s3.close())
     started.stop()
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from haarbor.array_types import AnyArray, FloatArray, IntArray
 from haarbor.engines._engine import FeatureBlock
+from haarbor.engines._mirrored_square import mirror
 from haarbor.engines._worker_threads import ordered_results, thread_count
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ __all__ = ["CpuEngine"]
 _LARGEST_CACHED = 512
 # Parts into which the rows of larger ones are divided: a few for every thread, as the first have more to do.
 _ROW_PARTS = 64
+# So many absolute differences take about as long as compiling the sums over sparse columns.
+_SPARSE_PAYS = 2**31
 
 
 class CpuEngine:
@@ -65,8 +68,6 @@ class CpuEngine:
 
     def l1_sums(self, blocks: Sequence[FeatureBlock], n_items: int, n_targets: int) -> FloatArray:
         """L1 distances between rows, summed over all blocks; see `L1Engine.l1_sums`."""
-        from haarbor.engines._pairwise_kernels import mirror
-
         total = np.zeros((n_targets, n_items, n_items))
         # A block of a long axis takes a minute. After an interrupt the threads give up their blocks.
         stop = np.zeros(1, np.uint8)
@@ -85,12 +86,13 @@ class CpuEngine:
     def _add_by_blocks(self, blocks: Sequence[FeatureBlock], total: FloatArray, stop: Any) -> None:
         """Each thread sums a block into matrices of its own, which are small enough to stay in cache."""
         n_items = total.shape[1]
+        sparse = _sparse_pays(blocks, n_items)
 
         def partial(block: FeatureBlock) -> tuple[IntArray, FloatArray]:
             width = int(block.section_ends[-1])
             rows = self._buffer(n_items * width, block.dtype).reshape(n_items, width)
             distances = np.zeros((block.section_ends.size, n_items, n_items))
-            for matrix, section in zip(distances, _sections(block, rows), strict=True):
+            for matrix, section in zip(distances, _sections(block, rows, sparse), strict=True):
                 for part in self._asked_rows or [(0, n_items)]:
                     section.add(part, matrix, stop)
             return block.section_targets, distances
@@ -102,12 +104,13 @@ class CpuEngine:
     def _add_by_rows(self, blocks: Sequence[FeatureBlock], total: FloatArray, stop: Any) -> None:
         """The threads share the rows of the sums, block after block; no other matrix of that size is made."""
         n_items = total.shape[1]
+        sparse = _sparse_pays(blocks, n_items)
         step = 4 * max(1, -(-n_items // (4 * _ROW_PARTS)))
         parts = self._asked_rows or [(first, min(first + step, n_items)) for first in range(0, n_items, step)]
 
         def form(block: FeatureBlock) -> list[tuple[int, SectionSums]]:
             rows: FloatArray = np.empty((n_items, int(block.section_ends[-1])), block.dtype)
-            return list(zip(block.section_targets.tolist(), _sections(block, rows), strict=True))
+            return list(zip(block.section_targets.tolist(), _sections(block, rows, sparse), strict=True))
 
         for first in range(0, len(blocks), self.threads):
             formed = list(ordered_results(form, blocks[first : first + self.threads], self.threads))
@@ -121,9 +124,15 @@ class CpuEngine:
                 pass
 
 
-def _sections(block: FeatureBlock, rows: FloatArray) -> list[SectionSums]:
+def _sparse_pays(blocks: Sequence[FeatureBlock], n_items: int) -> bool:
+    return n_items**2 // 2 * sum(int(block.section_ends[-1]) for block in blocks) >= _SPARSE_PAYS
+
+
+def _sections(block: FeatureBlock, rows: FloatArray, sparse: bool) -> list[SectionSums]:
     from haarbor.engines._section_sums import SectionSums
 
     block.write_means(rows)
     ends = block.section_ends.tolist()
-    return [SectionSums(rows, begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
+    return [
+        SectionSums(rows, begin, end, sparse=sparse) for begin, end in zip([0, *ends], ends, strict=False)
+    ]

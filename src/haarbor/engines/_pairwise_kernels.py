@@ -13,7 +13,7 @@ import numpy as np
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.compiled import compiled
 
-__all__ = ["Reaches", "add_l1", "add_l1_rows", "add_products", "mirror", "reaches"]
+__all__ = ["Reaches", "add_l1", "add_l1_rows", "add_products", "reaches"]
 
 # Inputs are finite, and the compiler may choose the order of summation within a section: it depends
 # on the machine, but never on the number of threads.
@@ -230,20 +230,6 @@ def l1_kernel(rows, begin, end, extents, tile, sums, first, past, out, stop):
                         value += mine[lo] + (mine[n_grains] - mine[hi])
                         value += yours[lo] + (yours[n_grains] - yours[hi])
                     out[i + a, j + c] += value
-
-
-@compiled()
-def mirror(square):
-    """Zero the diagonal and copy what is above it to below, in place."""
-    n_rows = square.shape[0]
-    # In squares of 32, so that both sides stay in cache.
-    for top in range(0, n_rows, 32):
-        for left in range(top, n_rows, 32):
-            for i in range(top, min(top + 32, n_rows)):
-                for j in range(max(left, i + 1), min(left + 32, n_rows)):
-                    square[j, i] = square[i, j]
-    for i in range(n_rows):
-        square[i, i] = 0
 
 
 def add_products(left: FloatArray, right: FloatArray, symmetric: bool, out: FloatArray) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray
 from haarbor.engines._cpu import CpuEngine
+from haarbor.engines._mirrored_square import mirror
 
 __all__ = ["RowsEngine", "joined_rows", "row_parts"]
 
@@ -75,8 +76,6 @@ def joined_rows(
     ndarray of float64, shape (n_targets, n_items, n_items)
         Symmetric, zero diagonal.
     """
-    from haarbor.engines._pairwise_kernels import mirror
-
     joined: FloatArray = np.empty((n_targets, n_items, n_items))
     for strips, found in zip(parts, rows, strict=True):
         begin = 0

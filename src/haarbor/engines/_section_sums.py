@@ -33,16 +33,21 @@ class SectionSums:
         C order; it must stay as it is until all is summed.
     begin, end : int
         The columns of the section.
+    sparse : bool, default True
+        Whether columns that are zero in most rows are looked for; where there is little to sum, that pays
+        less than it takes to compile.
     """
 
-    def __init__(self, rows: FloatArray, begin: int, end: int) -> None:
+    def __init__(self, rows: FloatArray, begin: int, end: int, *, sparse: bool = True) -> None:
         self._rows, self._begin, self._end = rows, begin, end
         self._reaches = reaches(rows, begin, end)
         self._entries: Entries | None = None
+        if not sparse:
+            return
         starts, stops = self._reaches.extents[:2, ::_SAMPLED]
         reached = _GRAIN * int((stops - starts).sum())
-        sample = rows[::_SAMPLED]
-        if reached and int(column_counts(sample, begin, end).sum()) < _SPARSE_SECTION * reached:
+        sample = rows[::_SAMPLED, begin:end]
+        if reached and np.count_nonzero(sample) < _SPARSE_SECTION * reached:
             self._set_apart()
 
     def _set_apart(self) -> None:

@@ -39,6 +39,8 @@ __all__ = [
 
 # Sums over raised outer folders are kept for the next axis if they take no more than this.
 _KEPT_BYTES = 64 << 20
+# Smaller tensors are turned by numpy sooner than a kernel for it is compiled.
+_WORTH_COMPILING = 1 << 22
 
 Exponents = Mapping[str, tuple[float, float]]
 
@@ -368,7 +370,8 @@ def _last_axis_first(tensor: FloatArray) -> FloatArray:
     from haarbor.transport._means_kernels import last_axis_first
 
     moved = np.moveaxis(tensor, -1, 0)
-    if moved.flags.c_contiguous or not tensor.flags.c_contiguous or tensor.ndim < 3:
+    small = tensor.size < _WORTH_COMPILING
+    if small or moved.flags.c_contiguous or not tensor.flags.c_contiguous or tensor.ndim < 3:
         return np.ascontiguousarray(moved)
     n_first, n_last = tensor.shape[0], tensor.shape[-1]
     copy: FloatArray = np.empty(moved.shape, tensor.dtype)

@@ -217,19 +217,10 @@ def last_axis_first(source, target, first, last):
 
 def presence(flat: FloatArray, offsets: IntArray, n_rows: int, row_stride: int, n_columns: int) -> BoolArray:
     """Whether any of the matrices that begin at `offsets` is non-zero, for each entry."""
+    # numpy is quick enough, and needs not be compiled before the first result.
     found = np.zeros((n_rows, n_columns), np.bool_)
-    entries_kernel(flat, offsets, row_stride, found)
-    return found
-
-
-@compiled()
-def entries_kernel(flat, offsets, row_stride, found):
-    """What `presence` says, with memory for its answer."""
-    n_rows, n_columns = found.shape
+    strides = (row_stride * flat.itemsize, flat.itemsize)
     for offset in offsets:
-        for row in range(n_rows):
-            begin = offset + row * row_stride
-            source = flat[begin : begin + n_columns]
-            target = found[row]
-            for column in range(n_columns):
-                target[column] |= source[column] != 0
+        matrix = np.ndarray(found.shape, flat.dtype, flat, int(offset) * flat.itemsize, strides)
+        found |= matrix != 0
+    return found
