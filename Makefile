@@ -6,6 +6,9 @@ DEMO_READY := $(VENV)/.ready-demo
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 comma := ,
+# pip leaves it to the first import to compile a package; where that may not be kept, every process compiles torch
+# and transformers again, and most of the time goes there.
+export PYTHONDONTWRITEBYTECODE :=
 # Fast tests by default; with CI set, all of them.
 MARKS := $(if $(CI),,not slow)
 # The report's scripts and styles are looked after by prettier and eslint, where there is node to run them.

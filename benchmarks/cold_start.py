@@ -20,7 +20,7 @@ ROUNDS = 3
 
 
 def seconds(command, folder, cache):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": ""}
     begin = time.perf_counter()
     subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
     return time.perf_counter() - begin
