@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from haarbor.analysis import organize_run
     from haarbor.capturing import capture, load_model
     from haarbor.collapse import RankCollapse, rank_collapse
+    from haarbor.diagnostics import HeadDiagnostics, attention_diagnostics, run_diagnostics
     from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
@@ -93,6 +94,7 @@ _LATE = {
     "DiffusionMap": "haarbor.spectral",
     "GpuEngine": "haarbor.engines",
     "HaarSystem": "haarbor.wavelets",
+    "HeadDiagnostics": "haarbor.diagnostics",
     "HeadEntropy": "haarbor.wavelets",
     "HolderExponent": "haarbor.wavelets",
     "L1Engine": "haarbor.engines",
@@ -107,6 +109,7 @@ _LATE = {
     "RankCollapse": "haarbor.collapse",
     "SoftmaxInvariance": "haarbor.paraproducts",
     "ablate": "haarbor.pruning",
+    "attention_diagnostics": "haarbor.diagnostics",
     "binary_tree": "haarbor.trees",
     "build_tree": "haarbor.trees",
     "capture": "haarbor.capturing",
@@ -136,6 +139,7 @@ _LATE = {
     "partition_distance": "haarbor.trees",
     "rank_collapse": "haarbor.collapse",
     "ranking_stability": "haarbor.wavelets",
+    "run_diagnostics": "haarbor.diagnostics",
     "shared_folders": "haarbor.trees",
     "softmax_invariance": "haarbor.paraproducts",
     "sorted_coefficients": "haarbor.wavelets",
@@ -171,6 +175,7 @@ __all__ = [
     "HaarSystem",
     "HaarborError",
     "HaarborWarning",
+    "HeadDiagnostics",
     "HeadEntropy",
     "HolderExponent",
     "L1Engine",
@@ -191,6 +196,7 @@ __all__ = [
     "TreeError",
     "__version__",
     "ablate",
+    "attention_diagnostics",
     "binary_tree",
     "build_tree",
     "capture",
@@ -221,6 +227,7 @@ __all__ = [
     "partition_distance",
     "rank_collapse",
     "ranking_stability",
+    "run_diagnostics",
     "shared_folders",
     "softmax_invariance",
     "sorted_coefficients",

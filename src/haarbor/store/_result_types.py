@@ -16,6 +16,7 @@ RESULT_MODULES: Mapping[str, str] = {
     "Consensus": "haarbor.questionnaire",
     "Convergence": "haarbor.questionnaire",
     "DiffusionMap": "haarbor.spectral",
+    "HeadDiagnostics": "haarbor.diagnostics",
     "HeadEntropy": "haarbor.wavelets",
     "HeadTrees": "haarbor.analysis",
     "HeldOutCoherence": "haarbor.analysis",
