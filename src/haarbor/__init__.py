@@ -32,7 +32,13 @@ if TYPE_CHECKING:
     from haarbor.analysis import organize_run
     from haarbor.capturing import capture, load_model
     from haarbor.collapse import RankCollapse, rank_collapse
-    from haarbor.diagnostics import HeadDiagnostics, attention_diagnostics, run_diagnostics
+    from haarbor.diagnostics import (
+        HeadDiagnostics,
+        ModelDiagnostics,
+        attention_diagnostics,
+        head_diagnostics,
+        run_diagnostics,
+    )
     from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
@@ -99,6 +105,7 @@ _LATE = {
     "HolderExponent": "haarbor.wavelets",
     "L1Engine": "haarbor.engines",
     "MarkovSpectrum": "haarbor.spectral",
+    "ModelDiagnostics": "haarbor.diagnostics",
     "NetworkEntropy": "haarbor.wavelets",
     "Organization": "haarbor.questionnaire",
     "Paraproduct": "haarbor.paraproducts",
@@ -124,6 +131,7 @@ _LATE = {
     "haar_l1": "haarbor.wavelets",
     "haar_system": "haarbor.wavelets",
     "haar_transform": "haarbor.wavelets",
+    "head_diagnostics": "haarbor.diagnostics",
     "head_entropy": "haarbor.wavelets",
     "holder_exponent": "haarbor.wavelets",
     "import_arrays": "haarbor.store",
@@ -180,6 +188,7 @@ __all__ = [
     "HolderExponent",
     "L1Engine",
     "MarkovSpectrum",
+    "ModelDiagnostics",
     "NetworkEntropy",
     "Organization",
     "Paraproduct",
@@ -212,6 +221,7 @@ __all__ = [
     "haar_system",
     "haar_transform",
     "haar_tree",
+    "head_diagnostics",
     "head_entropy",
     "holder_exponent",
     "import_arrays",

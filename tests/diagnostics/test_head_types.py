@@ -55,7 +55,7 @@ def test_a_head_of_the_same_token():
 
 
 def test_induction_is_looked_at_first():
-    repeated = {"induction": np.array([0.5, 0.39]), "duplicate_token": np.array([0.45, 0.6])}
+    repeated = {"induction": np.array([0.5, 0.29]), "duplicate_token": np.array([0.45, 0.6])}
     assert typed([rows(lambda i: 0)] * 2, repeated=repeated) == ["induction", "duplicate token"]
 
 

@@ -17,7 +17,7 @@ _CLASS_TOKENS = ("CLS", "[CLS]", "<cls>", "<s>")
 _SEPARATORS = ("SEP", "[SEP]", "</s>", "<sep>", "<eos>")
 # More than half of the attention, as Clark et al. 2019 name heads of the previous and of the next token.
 _MOST = 0.5
-_INDUCTION = 0.4
+_INDUCTION = 0.3
 _BROAD = 0.8
 
 TYPES: Mapping[str, str] = {
@@ -98,7 +98,7 @@ def head_types(
     Notes
     -----
     Thresholds: 0.5 for the previous, next and same token, the diagonal, near tokens and the focus of a query;
-    0.3 for one token in common; 0.4 for induction and duplicate tokens; 0.8 of the largest possible entropy
+    0.3 for one token in common, induction and duplicate tokens; 0.8 of the largest possible entropy
     for broad heads.
     """
     figures = mean_figures(each)

@@ -21,6 +21,7 @@ RESULT_MODULES: Mapping[str, str] = {
     "HeadTrees": "haarbor.analysis",
     "HeldOutCoherence": "haarbor.analysis",
     "MarkovSpectrum": "haarbor.spectral",
+    "ModelDiagnostics": "haarbor.diagnostics",
     "NetworkEntropy": "haarbor.wavelets",
     "Organization": "haarbor.questionnaire",
     "PaperResults": "haarbor.paper",
@@ -30,6 +31,7 @@ RESULT_MODULES: Mapping[str, str] = {
     "RankingStability": "haarbor.wavelets",
     "RunInvariance": "haarbor.analysis",
     "RunRegularity": "haarbor.analysis",
+    "ScoreRelations": "haarbor.diagnostics",
     "SoftmaxExample": "haarbor.paper",
 }
 """From the stored name of a result to the room whose import registers its class."""
