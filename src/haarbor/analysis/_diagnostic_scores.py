@@ -183,6 +183,74 @@ _FIGURES: Mapping[str, ScoreWords] = {
         group="Among the heads",
     ),
 }
+_NETWORK = "In the network"
+_MODEL_FIGURES: Mapping[str, ScoreWords] = {
+    "induction": ScoreWords(
+        "induction",
+        "Induction",
+        "How much it looks for what came after the last time the same token was seen.",
+        "On random tokens that repeat after T: mean of the diagonal 1 - T, behind the last occurrence.",
+        "an induction head",
+        "no induction",
+        group=_LOOKS,
+    ),
+    "duplicate_token": ScoreWords(
+        "duplicate-token",
+        "Duplicate token",
+        "How much it looks at the last occurrence of the same token.",
+        "On random tokens that repeat after T: mean of the diagonal -T.",
+        "a head of duplicate tokens",
+        "no such head",
+        group=_LOOKS,
+    ),
+    "relative_output": ScoreWords(
+        "relative-output",
+        "Relative output",
+        "How much the head changes the tokens.",
+        "Size of what the head writes over the size of the token it writes into, root mean square.",
+        "changes the tokens much",
+        "hardly changes the tokens",
+        group=_NETWORK,
+    ),
+    "qk_positive": ScoreWords(
+        "qk-positive",
+        "Positive share of QK",
+        "Whether the head looks for tokens like the one that asks.",
+        "Sum of the real parts of the eigenvalues of its query-key matrix over the sum of their sizes.",
+        "looks for alike tokens",
+        "looks for unlike tokens",
+        group=_NETWORK,
+    ),
+    "ov_positive": ScoreWords(
+        "ov-positive",
+        "Positive share of OV",
+        "Whether the head copies what it looks at, or writes its opposite.",
+        "Sum of the real parts of the eigenvalues of its output-value matrix over the sum of their sizes.",
+        "copies",
+        "writes the opposite",
+        group=_NETWORK,
+    ),
+    "qk_effective_rank": ScoreWords(
+        "qk-effective-rank",
+        "Effective rank of QK",
+        "By how many features the head compares tokens.",
+        "Effective rank of its query-key matrix.",
+        "many features",
+        "few features",
+        group=_NETWORK,
+        compares=False,
+    ),
+    "ov_effective_rank": ScoreWords(
+        "ov-effective-rank",
+        "Effective rank of OV",
+        "How many features the head moves between tokens.",
+        "Effective rank of its output-value matrix.",
+        "many features",
+        "few features",
+        group=_NETWORK,
+        compares=False,
+    ),
+}
 
 
 def diagnostic_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
@@ -200,4 +268,8 @@ def diagnostic_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
         words.score(mean_of_known([found.figures[name] for found in each]))
         for name, words in _FIGURES.items()
     ]
+    # What was measured on the network itself is of no batch.
+    measured = readable_result(source, "model-diagnostics") if batch is None else None
+    if measured is not None:
+        scores += [words.score(measured.figures[name]) for name, words in _MODEL_FIGURES.items()]
     return [score for score in scores if np.isfinite(score.values).any()]

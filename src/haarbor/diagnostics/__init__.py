@@ -11,7 +11,15 @@ from haarbor.diagnostics._head_types import TYPES, HeadType, head_types, mean_fi
 from haarbor.diagnostics._heads_table import heads_table
 from haarbor.diagnostics._matrix_spectra import spectral_figures
 from haarbor.diagnostics._model_diagnostics import MODEL_FIGURES, ModelDiagnostics, head_diagnostics
-from haarbor.diagnostics._run_diagnostics import DIAGNOSTICS, kept_diagnostics, run_diagnostics, run_types
+from haarbor.diagnostics._run_diagnostics import (
+    DIAGNOSTICS,
+    MODEL_DIAGNOSTICS,
+    keep_model_diagnostics,
+    kept_diagnostics,
+    kept_model_diagnostics,
+    run_diagnostics,
+    run_types,
+)
 from haarbor.diagnostics._score_relations import (
     HAAR_SCORES,
     ScoreRelations,
@@ -23,6 +31,7 @@ __all__ = [
     "ATTENTION_FIGURES",
     "DIAGNOSTICS",
     "HAAR_SCORES",
+    "MODEL_DIAGNOSTICS",
     "MODEL_FIGURES",
     "SINK",
     "TYPES",
@@ -37,7 +46,9 @@ __all__ = [
     "head_diagnostics",
     "head_types",
     "heads_table",
+    "keep_model_diagnostics",
     "kept_diagnostics",
+    "kept_model_diagnostics",
     "mean_figures",
     "partial_rank_correlation",
     "run_diagnostics",

@@ -10,15 +10,26 @@ from haarbor.analysis import asked_part, readable_result
 from haarbor.array_types import BoolArray, FloatArray
 from haarbor.diagnostics._attention_diagnostics import HeadDiagnostics, block_diagnostics
 from haarbor.diagnostics._head_types import HeadType, head_types
+from haarbor.diagnostics._model_diagnostics import ModelDiagnostics
 from haarbor.errors import DataError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_function
 from haarbor.store import HeadTensor, Run, RunPart
 
-__all__ = ["DIAGNOSTICS", "kept_diagnostics", "run_diagnostics", "run_types"]
+__all__ = [
+    "DIAGNOSTICS",
+    "MODEL_DIAGNOSTICS",
+    "keep_model_diagnostics",
+    "kept_diagnostics",
+    "kept_model_diagnostics",
+    "run_diagnostics",
+    "run_types",
+]
 
 DIAGNOSTICS = "head-diagnostics"
 """Name of the results in a run."""
+MODEL_DIAGNOSTICS = "model-diagnostics"
+"""Name of the result of :func:`haarbor.head_diagnostics` in a run."""
 
 
 def run_diagnostics(
@@ -80,7 +91,51 @@ def kept_diagnostics(run: Run | RunPart, *, stream: str | None = None) -> tuple[
 def run_types(run: Run | RunPart, *, stream: str | None = None) -> tuple[HeadType, ...]:
     """Type of every head of a run, from the diagnostics that it holds; () if it holds none."""
     each = kept_diagnostics(run, stream=stream)
-    return head_types(each) if each else ()
+    if not each:
+        return ()
+    measured = kept_model_diagnostics(run, stream=stream)
+    return head_types(each, None if measured is None else measured.repeated)
+
+
+def keep_model_diagnostics(
+    run: Run | RunPart, found: ModelDiagnostics, *, weights: str | None = None, stream: str | None = None
+) -> None:
+    """Keep what was measured on the network itself in a run of it.
+
+    Parameters
+    ----------
+    run : Run or RunPart
+    found : ModelDiagnostics
+    weights : str, optional
+        Digest of the weights it was measured on; it must be that of the run, where the run has one.
+    stream : str, optional
+
+    Raises
+    ------
+    DataError
+        If the run is of another network.
+    """
+    part = _measured_part(asked_part(run, None, stream))
+    n_heads = part.sizes.n_layers * part.sizes.n_heads
+    recorded = part.run.plan.settings.get("weights")
+    if found.n_heads != n_heads:
+        raise DataError(
+            f"the run must be of the same network; it has {n_heads} heads, and {found.n_heads} were "
+            "measured. Name the run that was captured from this model."
+        )
+    if weights is not None and recorded is not None and weights != recorded:
+        raise DataError(
+            f"the run must be of the same network; its weights are {str(recorded)[:19]}, and those "
+            f"measured are {weights[:19]}. Name the run that was captured from this model."
+        )
+    part.save_result(found, MODEL_DIAGNOSTICS)
+
+
+def kept_model_diagnostics(run: Run | RunPart, *, stream: str | None = None) -> ModelDiagnostics | None:
+    """Diagnostics of the network itself that a run holds, or None."""
+    part = _measured_part(asked_part(run, None, stream))
+    found = readable_result(part, MODEL_DIAGNOSTICS)
+    return found if isinstance(found, ModelDiagnostics) else None
 
 
 def _measured_part(part: RunPart) -> RunPart:

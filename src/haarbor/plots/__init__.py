@@ -27,6 +27,7 @@ from haarbor.plots._head_types_figure import head_types_figure
 from haarbor.plots._organized_matrix_figure import organized_matrix_figure
 from haarbor.plots._paraproduct_figure import paraproduct_figure
 from haarbor.plots._path_figure import path_figure
+from haarbor.plots._relations_figure import relations_figure
 from haarbor.plots._save_figure import save_figure
 from haarbor.plots._stability_figure import stability_figure
 from haarbor.plots._tree_figure import draw_tree, tree_figure
@@ -51,6 +52,7 @@ __all__ = [
     "organized_matrix_figure",
     "paraproduct_figure",
     "path_figure",
+    "relations_figure",
     "save_figure",
     "stability_figure",
     "support_shares",

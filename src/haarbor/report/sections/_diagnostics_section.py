@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from haarbor.diagnostics import TYPES, run_types
+import numpy as np
+
+from haarbor.diagnostics import TYPES, kept_model_diagnostics, run_types
 from haarbor.store import RunPart
 
 __all__ = ["diagnostics_section"]
@@ -23,4 +25,14 @@ def diagnostics_section(part: RunPart) -> dict[str, Any] | None:
         "of_heads": [there.index(kind.name) for kind in types],
         "decided_by": [kind.figure for kind in types],
         "decided_at": [kind.value for kind in types],
+        "depths": _depths(part),
     }
+
+
+def _depths(part: RunPart) -> dict[str, Any] | None:
+    """Medians over the samples of the figures of the tokens by depth; None if they were not measured."""
+    found = kept_model_diagnostics(part)
+    if found is None or not found.states:
+        return None
+    names = ("largest", "median", "cosine")
+    return {name: np.median(found.states[name], axis=1) for name in names}

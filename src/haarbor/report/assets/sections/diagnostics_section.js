@@ -175,6 +175,72 @@
         list,
       ),
     );
+    if (found.depths) {
+      side.append(depthFigures(run, found.depths));
+    }
+  }
+
+  function depthChart(traces, title, type) {
+    return (theme) => ({
+      traces: traces.map(([name, values, colour]) => ({
+        type: "scatter",
+        mode: "lines+markers",
+        name,
+        x: [...values.keys()],
+        y: values,
+        marker: { color: theme[colour] },
+        line: { color: theme[colour] },
+        hovertemplate: `${name} after %{x} layers: %{y:.3g}<extra></extra>`,
+      })),
+      layout: {
+        xaxis: { title: { text: "layers passed" }, zeroline: false },
+        yaxis: { title: { text: title }, type },
+        showlegend: false,
+      },
+    });
+  }
+
+  /** Massive activations and over-smoothing, where the network itself was measured. */
+  function depthFigures(run, { largest, median, cosine }) {
+    const sizes = el("div", {});
+    const alike = el("div", {});
+    const both = [
+      ["largest", largest, "mark"],
+      ["median", median, "accent"],
+    ];
+    Haarbor.chart(sizes, LEAST_HEIGHT, depthChart(both, "size of an entry", "log"));
+    Haarbor.chart(
+      alike,
+      LEAST_HEIGHT,
+      depthChart([["mean cosine", cosine, "accent"]], "mean cosine", "linear"),
+    );
+    Haarbor.addTable(run, {
+      name: "token-depths",
+      title: "Entries of the tokens and their mean cosine, by depth",
+      columns: ["layers_passed", "largest", "median", "cosine"],
+      rows: () => largest.map((value, depth) => [depth, value, median[depth], cosine[depth]]),
+    });
+    const button = () => Haarbor.controls(Haarbor.tableButton(run, "token-depths"));
+    const swatches = both.map(([name, , colour]) => [`var(--${colour})`, `${name} entry`]);
+    return el(
+      "div",
+      { class: "two" },
+      Haarbor.figure(
+        run.id("massive"),
+        "Largest entries of the tokens",
+        "Far above the median: massive activations. Medians over the inputs.",
+        button(),
+        Haarbor.swatches(swatches),
+        sizes,
+      ),
+      Haarbor.figure(
+        run.id("smoothing"),
+        "How alike tokens become",
+        "Mean cosine of two tokens; 1 is over-smoothing to a single direction.",
+        button(),
+        alike,
+      ),
+    );
   }
 
   function leadWords(found, counts) {
