@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from haarbor.analysis import organize_run
     from haarbor.capturing import capture, load_model
     from haarbor.collapse import RankCollapse, rank_collapse
+    from haarbor.diagnostics import (
+        HeadDiagnostics,
+        ModelDiagnostics,
+        attention_diagnostics,
+        head_diagnostics,
+        run_diagnostics,
+    )
     from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
@@ -93,10 +100,12 @@ _LATE = {
     "DiffusionMap": "haarbor.spectral",
     "GpuEngine": "haarbor.engines",
     "HaarSystem": "haarbor.wavelets",
+    "HeadDiagnostics": "haarbor.diagnostics",
     "HeadEntropy": "haarbor.wavelets",
     "HolderExponent": "haarbor.wavelets",
     "L1Engine": "haarbor.engines",
     "MarkovSpectrum": "haarbor.spectral",
+    "ModelDiagnostics": "haarbor.diagnostics",
     "NetworkEntropy": "haarbor.wavelets",
     "Organization": "haarbor.questionnaire",
     "Paraproduct": "haarbor.paraproducts",
@@ -107,6 +116,7 @@ _LATE = {
     "RankCollapse": "haarbor.collapse",
     "SoftmaxInvariance": "haarbor.paraproducts",
     "ablate": "haarbor.pruning",
+    "attention_diagnostics": "haarbor.diagnostics",
     "binary_tree": "haarbor.trees",
     "build_tree": "haarbor.trees",
     "capture": "haarbor.capturing",
@@ -121,6 +131,7 @@ _LATE = {
     "haar_l1": "haarbor.wavelets",
     "haar_system": "haarbor.wavelets",
     "haar_transform": "haarbor.wavelets",
+    "head_diagnostics": "haarbor.diagnostics",
     "head_entropy": "haarbor.wavelets",
     "holder_exponent": "haarbor.wavelets",
     "import_arrays": "haarbor.store",
@@ -136,6 +147,7 @@ _LATE = {
     "partition_distance": "haarbor.trees",
     "rank_collapse": "haarbor.collapse",
     "ranking_stability": "haarbor.wavelets",
+    "run_diagnostics": "haarbor.diagnostics",
     "shared_folders": "haarbor.trees",
     "softmax_invariance": "haarbor.paraproducts",
     "sorted_coefficients": "haarbor.wavelets",
@@ -171,10 +183,12 @@ __all__ = [
     "HaarSystem",
     "HaarborError",
     "HaarborWarning",
+    "HeadDiagnostics",
     "HeadEntropy",
     "HolderExponent",
     "L1Engine",
     "MarkovSpectrum",
+    "ModelDiagnostics",
     "NetworkEntropy",
     "Organization",
     "Paraproduct",
@@ -191,6 +205,7 @@ __all__ = [
     "TreeError",
     "__version__",
     "ablate",
+    "attention_diagnostics",
     "binary_tree",
     "build_tree",
     "capture",
@@ -206,6 +221,7 @@ __all__ = [
     "haar_system",
     "haar_transform",
     "haar_tree",
+    "head_diagnostics",
     "head_entropy",
     "holder_exponent",
     "import_arrays",
@@ -221,6 +237,7 @@ __all__ = [
     "partition_distance",
     "rank_collapse",
     "ranking_stability",
+    "run_diagnostics",
     "shared_folders",
     "softmax_invariance",
     "sorted_coefficients",

@@ -8,6 +8,7 @@ import numpy as np
 
 from haarbor.analysis._asked_part import asked_part
 from haarbor.analysis._damaged_results import readable_result
+from haarbor.analysis._diagnostic_scores import diagnostic_scores
 from haarbor.analysis._head_score import HeadScore, ScoreWords
 from haarbor.analysis._softmax_scores import regularity_scores, softmax_scores
 from haarbor.array_types import FloatArray
@@ -198,6 +199,7 @@ _SOURCES: tuple[_Source, ...] = (
     _entropies,
     _isolation,
     _stability,
+    diagnostic_scores,
     softmax_scores,
     regularity_scores,
 )

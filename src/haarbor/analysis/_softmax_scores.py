@@ -14,7 +14,7 @@ from haarbor.array_types import FloatArray
 from haarbor.errors import ResultWarning
 from haarbor.store import RunPart
 
-__all__ = ["measured", "regularity_scores", "softmax_scores"]
+__all__ = ["mean_of_known", "measured", "regularity_scores", "softmax_scores"]
 
 _SOFTMAX = "Softmax"
 _SMOOTHNESS = "Smoothness"
@@ -125,8 +125,10 @@ def softmax_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
     each = [found for _, found in measured(part, "softmax-invariance", batch)]
     if not each:
         return []
-    found = [words.score(_mean([one.figures[name] for one in each])) for name, words in _FIGURES.items()]
-    return [*found, _DEVIATION.score(_mean([one.logit_deviation for one in each]))]
+    found = [
+        words.score(mean_of_known([one.figures[name] for one in each])) for name, words in _FIGURES.items()
+    ]
+    return [*found, _DEVIATION.score(mean_of_known([one.logit_deviation for one in each]))]
 
 
 def regularity_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
@@ -135,12 +137,12 @@ def regularity_scores(part: RunPart, batch: int | None) -> list[HeadScore]:
     if not each:
         return []
     return [
-        _HOLDER.score(_mean([one.organised for one in each])),
-        _HOLDER_GAIN.score(_mean([one.gain for one in each])),
+        _HOLDER.score(mean_of_known([one.organised for one in each])),
+        _HOLDER_GAIN.score(mean_of_known([one.gain for one in each])),
     ]
 
 
-def _mean(columns: list[FloatArray]) -> FloatArray:
+def mean_of_known(columns: list[FloatArray]) -> FloatArray:
     """Mean over the batches in which a head has a value; NaN where it has none in any."""
     table: FloatArray = np.stack([np.asarray(column, dtype=np.float64) for column in columns])
     known = np.isfinite(table)

@@ -16,6 +16,7 @@ from haarbor.capturing._loaded_model import LoadedModel
 from haarbor.capturing._loading import load_model
 from haarbor.capturing._model_forward import model_forward
 from haarbor.capturing._recorded_calls import recorded_calls
+from haarbor.capturing._weights_digest import weights_digest
 from haarbor.capturing.inputs import Sample
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "model_forward",
     "recorded_calls",
     "require_dense",
+    "weights_digest",
 ]

@@ -77,7 +77,8 @@ def figures(
     """Make the figures and tables of the paper for runs.
 
     Figures 1 to 6 as PNG and SVG (figure 2 where a run holds logits), tables 1 to 3 as CSV and
-    Markdown, figures.md with everything and its captions. A run that is not organised yet is
+    Markdown, figures.md with everything and its captions; of every run also the types of its heads and a
+    table of all scores of its heads. A run that is not organised yet is
     organised first; the results stay in it.
 
     Several runs are put side by side. All of it can be made again without the runs, from the results.npz
@@ -114,6 +115,7 @@ def figures(
         results = [found.named(one) for found, one in zip(results, name, strict=True)]
     with shown_progress("drawing", None) as advance:
         written = write_paper_figures(results, out, on_progress=advance)
+    written += _head_types(opened, choices, Path(out))
     if as_json:
         networks = [found.summary() for found in results]
         echo_json({"files": [str(path) for path in written], "networks": networks})
@@ -172,6 +174,37 @@ def _gathered(
 
             results.append(paper_results(run, **choices, **controls, on_progress=advance))
     return results
+
+
+def _head_types(opened: list[Run | list[PaperResults]], choices: dict[str, Any], folder: Path) -> list[Path]:
+    """Figure of the types of the heads and table of all their scores, for every run."""
+    from haarbor.analysis import asked_part
+    from haarbor.cli._diagnosed import diagnose
+    from haarbor.diagnostics import heads_table, run_types
+    from haarbor.plots import head_types_figure, save_figure
+    from haarbor.whole_file import whole_file
+
+    written: list[Path] = []
+    for number, run in enumerate(opened, start=1):
+        if isinstance(run, list):
+            continue
+        part = asked_part(run, choices["content"], choices["stream"])
+        diagnose(part)
+        types = run_types(part)
+        after = "" if len(opened) == 1 else f"_{number}"
+        if types:
+            layers = [head // part.sizes.n_heads for head in range(len(types))]
+            figure = head_types_figure(types, head_layers=layers, title=f"Types of the heads of {run.model}")
+            written += [
+                save_figure(figure, folder / f"head_types{after}.{ending}") for ending in ("png", "svg")
+            ]
+        table = heads_table(part)
+        for ending, text in (("csv", table.csv_text()), ("md", table.markdown_text())):
+            place = folder / f"{table.name}{after}.{ending}"
+            with whole_file(place, "the table of scores") as unfinished:
+                unfinished.write_text(text, encoding="utf-8", newline="\n")
+            written.append(place)
+    return written
 
 
 def _print(results: list[PaperResults], written: list[Path]) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from haarbor.cli._diagnosed import types_line
 from haarbor.cli._named import named
 from haarbor.cli._size_text import size_text
+
+if TYPE_CHECKING:
+    from haarbor.store import Run
 
 __all__ = ["info"]
 
@@ -58,6 +62,7 @@ def info(
         "bytes_uncompressed": opened.n_batches * plan.n_bytes_per_batch,
         "settings": dict(plan.settings),
         "library_versions": dict(plan.library_versions),
+        "head_types": _head_types(opened),
         "results": sorted({result.name for result in opened.results()}),
         "verified": verify,
         "damaged": [str(damage) for damage in damages],
@@ -68,6 +73,23 @@ def info(
         _print(found)
     if damages:
         raise typer.Exit(1)
+
+
+def _head_types(run: Run) -> dict[str, dict[str, list[str]]]:
+    """Heads of each type in each stream, where the run has diagnostics that are whole."""
+    from haarbor.cli._diagnosed import types_of
+    from haarbor.errors import StoreError
+
+    found = {}
+    for stream in run.streams:
+        try:
+            types = types_of(run.part(None, stream))
+        except StoreError:
+            # What is damaged is told by --verify; info tells what can be read.
+            types = {}
+        if types:
+            found[stream] = types
+    return found
 
 
 def _decoder_reads(settings: Mapping[str, Any]) -> str | None:
@@ -111,6 +133,9 @@ def _print(found: dict[str, Any]) -> None:
         row("decoder", f"reads {found['decoder_reads']}")
     row("settings", ", ".join(f"{name}={value}" for name, value in found["settings"].items()))
     row("made with", ", ".join(f"{name} {value}" for name, value in found["library_versions"].items()))
+    for stream, types in found["head_types"].items():
+        which = f" of {stream}" if len(found["streams"]) > 1 else ""
+        row(f"head types{which}", types_line(types))
     row("results", ", ".join(found["results"]) or "none yet; next: haarbor organize RUN")
     if found["verified"]:
         row("integrity", "whole" if not found["damaged"] else f"{len(found['damaged'])} damaged parts")

@@ -75,6 +75,7 @@ def look(
     """
     from haarbor.analysis import asked_part, organize_run, question_before
     from haarbor.cli._choices import checked_choice
+    from haarbor.cli._diagnosed import diagnose
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._libraries import require_library
     from haarbor.cli._organize_summary import organize_summary, summary_lines
@@ -113,6 +114,7 @@ def look(
     part = asked_part(run, None, stream)
     with shown_progress("organising", run.n_batches) as advance:
         found = organize_run(part, **question_before(part).to_result(), on_progress=advance)
+    diagnose(part)
     summary = organize_summary(run, found)
     say("Writing the page ...")
     from haarbor.report import write_report

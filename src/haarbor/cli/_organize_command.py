@@ -172,9 +172,10 @@ def _organize_run(
     memory: str | None = None,
 ) -> None:
     from haarbor.analysis import asked_part, organize_run
+    from haarbor.cli._diagnosed import diagnose
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._organize_summary import organize_summary, summary_lines
-    from haarbor.cli._organized_array import write_run_tables
+    from haarbor.cli._organized_array import write_run_tables, write_scores
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable
     from haarbor.cli._said_line import say
@@ -202,6 +203,7 @@ def _organize_run(
             memory=memory,
             on_plan=lambda plan: say(f"Plan: {plan}."),
         )
+    diagnose(part)
     summary = organize_summary(opened, found)
     summary["engine"] = part.load_result("organization", batch=part.batches[-1]).settings.engine
     if not on_cluster:
@@ -210,13 +212,15 @@ def _organize_run(
     written = []
     if folder is not None:
         written = write_run_tables(opened, folder, part.content, part.stream)
-        summary["files"] = [str(path) for path in written]
+        scores = write_scores(part, folder)
+        summary["files"] = [str(path) for path in (scores, *written)]
     if as_json:
         echo_json(summary)
         return
     lines = summary_lines(opened, summary)
     if written:
-        lines += ["", *_places(folder, written)]
+        about = f"  scores  {scores.name} in {folder}  (every score and the type of every head)"
+        lines += ["", about, *_places(folder, written)]
     tell_lines([*lines, *more])
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from haarbor.cli._diagnosed import types_line, types_of
 from haarbor.cli._heads_text import heads_text, other_streams_text
 from haarbor.cli._told_apart import TOGETHER_ADVICE, are_told_apart, together_text
 from haarbor.head_labels import head_labels
@@ -64,6 +65,7 @@ def organize_summary(run: Run, found: RunAnalysis) -> dict[str, Any]:
             labels[i] for i in np.flatnonzero(stability.bottom_counts == len(found.batches))
         ],
         "mean_distance_to_consensus": float(found.consensus.tree_distance.mean()),
+        "head_types": types_of(run.part(found.content, found.stream)),
     }
 
 
@@ -109,6 +111,8 @@ def summary_lines(run: Run, summary: dict[str, Any]) -> list[str]:
         f"Network entropy {summary['network_entropy']:.2f}, normalised "
         f"{summary['network_entropy_normalised']:.3f}."
     )
+    if summary["head_types"]:
+        lines.append(f"Types of heads: {types_line(summary['head_types'])}.")
     others = other_streams_text(run.plan, summary["stream"])
     return lines if others is None else [*lines, others]
 

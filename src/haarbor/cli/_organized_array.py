@@ -17,7 +17,7 @@ from haarbor.errors import HaarborError, SettingError, StoreError
 
 if TYPE_CHECKING:
     from haarbor.questionnaire import Organization
-    from haarbor.store import Run
+    from haarbor.store import Run, RunPart
 
 __all__ = [
     "array_lines",
@@ -143,6 +143,18 @@ def write_run_tables(run: Run, folder: Path, content: str, stream: str) -> list[
         place = folder if len(part.batches) == 1 else folder / f"batch{batch}"
         written += write_organization(place, part.load_result("organization", batch=batch), columns)
     return written
+
+
+def write_scores(part: RunPart, folder: Path) -> Path:
+    """Table of all scores and the type of every head, means over the batches."""
+    from haarbor.diagnostics import heads_table
+    from haarbor.whole_file import whole_file
+
+    table = heads_table(part)
+    place = folder / f"{table.name}.csv"
+    with whole_file(place, "the table of scores") as unfinished:
+        unfinished.write_text(table.csv_text(), encoding="utf-8", newline="\n")
+    return place
 
 
 def require_no_array_options(given: Mapping[str, object]) -> None:

@@ -92,6 +92,7 @@ def report(
 
 def _organize_where_needed(parts: list[RunPart], n_shown: int | None) -> None:
     from haarbor.analysis import organize_run, question_before
+    from haarbor.cli._diagnosed import diagnose
     from haarbor.cli._progress import shown_progress
     from haarbor.cli._run_checks import require_batches, require_writable
     from haarbor.cli._said_line import say
@@ -106,3 +107,4 @@ def _organize_where_needed(parts: list[RunPart], n_shown: int | None) -> None:
         say(f"Organising {part.run.model} first ...")
         with shown_progress(f"organising {part.run.model}", part.run.n_batches) as advance:
             organize_run(part, **question_before(part).to_result(), on_progress=advance)
+        diagnose(part)

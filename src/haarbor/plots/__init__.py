@@ -23,9 +23,11 @@ from haarbor.plots._diffusion_map_figure import diffusion_map_figure, draw_diffu
 from haarbor.plots._entropy_figure import entropy_figure
 from haarbor.plots._entropy_map_figure import entropy_map_figure
 from haarbor.plots._haar_basis_figure import draw_haar_basis, haar_basis_figure
+from haarbor.plots._head_types_figure import head_types_figure
 from haarbor.plots._organized_matrix_figure import organized_matrix_figure
 from haarbor.plots._paraproduct_figure import paraproduct_figure
 from haarbor.plots._path_figure import path_figure
+from haarbor.plots._relations_figure import relations_figure
 from haarbor.plots._save_figure import save_figure
 from haarbor.plots._stability_figure import stability_figure
 from haarbor.plots._tree_figure import draw_tree, tree_figure
@@ -46,9 +48,11 @@ __all__ = [
     "entropy_figure",
     "entropy_map_figure",
     "haar_basis_figure",
+    "head_types_figure",
     "organized_matrix_figure",
     "paraproduct_figure",
     "path_figure",
+    "relations_figure",
     "save_figure",
     "stability_figure",
     "support_shares",

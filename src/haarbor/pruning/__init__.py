@@ -17,12 +17,19 @@ from haarbor.pruning._damage_curves import DamageCurves, ScoreCurve, damage_curv
 from haarbor.pruning._footprint import Footprint, footprints
 from haarbor.pruning._head_gates import gated_heads, removed_heads
 from haarbor.pruning._head_responses import HeadResponses, head_responses
-from haarbor.pruning._layer_moments import LayerMoments, layer_moments
+from haarbor.pruning._layer_moments import LayerMoments, layer_moments, projection_weight
 from haarbor.pruning._mask_file import read_mask, write_mask
 from haarbor.pruning._masked_network import mask_heads
 from haarbor.pruning._metrics import Metric, masked_token_loss, measure
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_disjoint
-from haarbor.pruning._network_heads import LayerHeads, NetworkHeads, network_heads
+from haarbor.pruning._network_heads import (
+    LayerHeads,
+    NetworkHeads,
+    is_projection,
+    network_heads,
+    residual_input,
+)
+from haarbor.pruning._output_norms import relative_output_norms
 from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._pruned_checkpoint import load_pruned, save_pruned
 from haarbor.pruning._pruning_data import PruningData, pruning_data
@@ -67,6 +74,7 @@ __all__ = [
     "gated_heads",
     "head_damage",
     "head_responses",
+    "is_projection",
     "layer_moments",
     "load_pruned",
     "mask_heads",
@@ -76,6 +84,7 @@ __all__ = [
     "n_parameters",
     "network_heads",
     "possible_counts",
+    "projection_weight",
     "prune_heads",
     "pruning_data",
     "pruning_scores",
@@ -83,10 +92,12 @@ __all__ = [
     "read_mask",
     "recommendation",
     "register_score",
+    "relative_output_norms",
     "removal",
     "removal_count",
     "removed_heads",
     "require_disjoint",
+    "residual_input",
     "save_pruned",
     "score_controls",
     "score_names",

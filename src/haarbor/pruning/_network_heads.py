@@ -24,6 +24,7 @@ __all__ = [
     "is_projection",
     "n_inputs",
     "network_heads",
+    "residual_input",
 ]
 
 HeadChoice = Iterable[tuple[int, int]] | Iterable[int] | BoolArray

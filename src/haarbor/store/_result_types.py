@@ -16,10 +16,12 @@ RESULT_MODULES: Mapping[str, str] = {
     "Consensus": "haarbor.questionnaire",
     "Convergence": "haarbor.questionnaire",
     "DiffusionMap": "haarbor.spectral",
+    "HeadDiagnostics": "haarbor.diagnostics",
     "HeadEntropy": "haarbor.wavelets",
     "HeadTrees": "haarbor.analysis",
     "HeldOutCoherence": "haarbor.analysis",
     "MarkovSpectrum": "haarbor.spectral",
+    "ModelDiagnostics": "haarbor.diagnostics",
     "NetworkEntropy": "haarbor.wavelets",
     "Organization": "haarbor.questionnaire",
     "PaperResults": "haarbor.paper",
@@ -29,6 +31,7 @@ RESULT_MODULES: Mapping[str, str] = {
     "RankingStability": "haarbor.wavelets",
     "RunInvariance": "haarbor.analysis",
     "RunRegularity": "haarbor.analysis",
+    "ScoreRelations": "haarbor.diagnostics",
     "SoftmaxExample": "haarbor.paper",
 }
 """From the stored name of a result to the room whose import registers its class."""

@@ -5,6 +5,7 @@
   const SHORT = {
     "Side by side": "Both",
     "Head explorer": "Explorer",
+    "Types of heads": "Types",
     "Network entropy": "Entropy",
     "Token lines, layer by layer": "Token lines",
     "Stability over batches": "Stability",

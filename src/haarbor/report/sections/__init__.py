@@ -7,6 +7,7 @@ hold it. The script that draws it has the same name, in ``assets/sections``.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from haarbor.report.sections._diagnostics_section import diagnostics_section
 from haarbor.report.sections._invariance_section import invariance_section
 from haarbor.report.sections._network_entropy_section import network_entropy_section
 from haarbor.report.sections._stability_section import stability_section
@@ -15,6 +16,7 @@ from haarbor.store import RunPart
 __all__ = ["SECTIONS"]
 
 SECTIONS: Mapping[str, Callable[[RunPart], dict[str, Any] | None]] = {
+    "diagnostics": diagnostics_section,
     "stability": stability_section,
     "network-entropy": network_entropy_section,
     "invariance": invariance_section,
