@@ -51,6 +51,7 @@ RANK = {
     "capturing": 10,
     "pruning": 11,
     "collapse": 12,
+    "compare": 12,
     "__init__": 13,
     "plots": 14,
     "paper": 15,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from haarbor.analysis import organize_run
     from haarbor.capturing import capture, load_model
     from haarbor.collapse import RankCollapse, rank_collapse
+    from haarbor.compare import Comparison, compare_runs
     from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
 # hear of an interrupt before numpy is loaded; and torch and zarr for those alone who need them.
 _LATE = {
     "ClusterEngine": "haarbor.engines",
+    "Comparison": "haarbor.compare",
     "Consensus": "haarbor.questionnaire",
     "Convergence": "haarbor.questionnaire",
     "CpuEngine": "haarbor.engines",
@@ -110,6 +112,7 @@ _LATE = {
     "binary_tree": "haarbor.trees",
     "build_tree": "haarbor.trees",
     "capture": "haarbor.capturing",
+    "compare_runs": "haarbor.compare",
     "consensus": "haarbor.questionnaire",
     "cosine_affinity": "haarbor.spectral",
     "diffusion_map": "haarbor.spectral",
@@ -160,6 +163,7 @@ __all__ = [
     "CaptureError",
     "ClusterEngine",
     "CollapseError",
+    "Comparison",
     "Consensus",
     "Convergence",
     "CpuEngine",
@@ -194,6 +198,7 @@ __all__ = [
     "binary_tree",
     "build_tree",
     "capture",
+    "compare_runs",
     "consensus",
     "cosine_affinity",
     "datasets",

@@ -6,6 +6,7 @@ import typer
 
 from haarbor.cli._capture_command import capture
 from haarbor.cli._collapse_command import collapse
+from haarbor.cli._compare_command import compare
 from haarbor.cli._demo_command import demo
 from haarbor.cli._figures_command import figures
 from haarbor.cli._info_command import info
@@ -48,5 +49,5 @@ def _options(
     """Options of haarbor itself."""
 
 
-for command in (demo, look, capture, organize, report, figures, invariance, collapse, prune, info):
+for command in (demo, look, capture, organize, report, figures, invariance, collapse, compare, prune, info):
     app.command(cls=OnceOnly, context_settings=_HELP)(command)
