@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from haarbor.analysis import organize_run
     from haarbor.capturing import capture, load_model
     from haarbor.collapse import RankCollapse, rank_collapse
-    from haarbor.compare import Comparison, compare_runs
+    from haarbor.compare import Comparison, TrainingFilm, compare_runs, training_film
     from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
@@ -108,6 +108,7 @@ _LATE = {
     "RankingStability": "haarbor.wavelets",
     "RankCollapse": "haarbor.collapse",
     "SoftmaxInvariance": "haarbor.paraproducts",
+    "TrainingFilm": "haarbor.compare",
     "ablate": "haarbor.pruning",
     "binary_tree": "haarbor.trees",
     "build_tree": "haarbor.trees",
@@ -142,6 +143,7 @@ _LATE = {
     "shared_folders": "haarbor.trees",
     "softmax_invariance": "haarbor.paraproducts",
     "sorted_coefficients": "haarbor.wavelets",
+    "training_film": "haarbor.compare",
     "tree_distances": "haarbor.trees",
     "tree_emd": "haarbor.transport",
 }
@@ -192,6 +194,7 @@ __all__ = [
     "ShapeError",
     "SoftmaxInvariance",
     "StoreError",
+    "TrainingFilm",
     "TreeError",
     "__version__",
     "ablate",
@@ -229,6 +232,7 @@ __all__ = [
     "shared_folders",
     "softmax_invariance",
     "sorted_coefficients",
+    "training_film",
     "tree_distances",
     "tree_emd",
 ]

@@ -55,6 +55,31 @@ def compare(
     permutations: Annotated[
         int, typer.Option(metavar="N", min=1, max=10**6, help="Random pairings of each test.")
     ] = 999,
+    training: Annotated[
+        bool,
+        typer.Option(
+            "--training",
+            help="The runs are checkpoints of one training, in order: show when trees, entropies and sinks "
+            "appear.",
+        ),
+    ] = False,
+    step: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="With --training, the step of a checkpoint, once for each; by default the number in its "
+            "name.",
+        ),
+    ] = None,
+    collapse: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --training, the collapse.npz of a checkpoint, once for each, for the residuals.",
+            callback=named,
+        ),
+    ] = None,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Seed of the random pairings.")
     ] = 0,
@@ -68,6 +93,8 @@ def compare(
     organised yet is organised first; the result stays in the first run.
 
     Example: haarbor compare base.zarr finetuned.zarr -o compared
+
+    Checkpoints: haarbor compare step-0.zarr step-100.zarr step-1000.zarr --training -o film
     """
     from haarbor.analysis import asked_part
     from haarbor.cli._choices import checked_choice
@@ -86,6 +113,12 @@ def compare(
         raise typer.BadParameter(
             f"must be given once for each of the {len(runs)} runs; found {len(name)}.", param_hint="--name"
         )
+    for option, given in (("--step", step), ("--collapse", collapse)):
+        if given and (not training or len(given) != len(runs)):
+            raise typer.BadParameter(
+                f"must be given once for each of the {len(runs)} runs, with --training; found {len(given)}.",
+                param_hint=option,
+            )
     if out is not None:
         require_folder_place("--out", Path(out))
         require_library("matplotlib", user="a figure", extra="report")
@@ -95,6 +128,12 @@ def compare(
         require_batches(run)
         require_writable(run)
     say("Comparing; runs that are not organised are organised first ...")
+    if training:
+        from haarbor.cli._film_answer import film_answer
+
+        options = {"content": content, "stream": stream, "n_batches": batches, "seed": seed}
+        film_answer(opened, step, collapse, options, out=out, as_json=as_json)
+        return
     from haarbor.compare import compare_runs
 
     with shown_steps() as advance:

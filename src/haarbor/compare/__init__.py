@@ -13,10 +13,13 @@ from haarbor.compare._linear_cka import linear_cka, unbiased_hsic
 from haarbor.compare._matching_test import MatchingTest, matching_test
 from haarbor.compare._run_comparison import RunComparison
 from haarbor.compare._shared_tokens import SharedTokens, shared_tokens
+from haarbor.compare._training_film import FILM, SINK_SHARE, TrainingFilm, training_film
 from haarbor.compare._verdict import verdict
 
 __all__ = [
     "COMPARISON",
+    "FILM",
+    "SINK_SHARE",
     "Comparison",
     "GromovWasserstein",
     "HeadTreeAgreement",
@@ -24,6 +27,7 @@ __all__ = [
     "MatchingTest",
     "RunComparison",
     "SharedTokens",
+    "TrainingFilm",
     "compare_runs",
     "cophenetic_correlation",
     "cross_distances",
@@ -33,6 +37,7 @@ __all__ = [
     "linear_cka",
     "matching_test",
     "shared_tokens",
+    "training_film",
     "unbiased_hsic",
     "verdict",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import PurePath
 from typing import Any, Literal, get_args
@@ -247,7 +248,6 @@ class _Side:
 
     part: RunPart
     analysis: RunAnalysis
-    kernels: dict[int, FloatArray | None] = field(default_factory=dict)
 
     def tokens(self, batch: int) -> ValidTokens:
         return valid_tokens(self.part.tensor(batch), self.part.mask(batch))
@@ -301,8 +301,8 @@ class _Pair:
                 seed=self.seed,
             )
             pairs, geometry = laid.pairs, (laid.distance, laid.chance, laid.p_value)
-        head_trees = [side.analysis.consensus.tree for side in sides]
-        tests = {"n_permutations": self.n_permutations, "seed": self.seed}
+        one, two = (side.analysis.consensus.tree for side in sides)
+        agreement = partial(head_tree_agreement, one, two, n_permutations=self.n_permutations, seed=self.seed)
         alike = (sizes[0].n_layers, sizes[0].n_heads) == (sizes[1].n_layers, sizes[1].n_heads)
         looked = [batches or side.analysis.batches for side in sides]
         entropies = [side.entropies(which) for side, which in zip(sides, looked, strict=True)]
@@ -320,8 +320,8 @@ class _Pair:
             pairs=pairs,
             test=test,
             geometry=geometry,
-            trees=head_tree_agreement(*head_trees, pairs, **tests),
-            trees_in_place=head_tree_agreement(*head_trees, **tests) if alike else None,
+            trees=agreement(pairs),
+            trees_in_place=agreement() if alike else None,
             entropies=(entropies[0], entropies[1]),
             entropy_correlation=rank_correlation(entropies[0][pairs[:, 0]], entropies[1][pairs[:, 1]]),
             network_entropies=(networks[0], networks[1]),

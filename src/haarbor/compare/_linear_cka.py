@@ -39,7 +39,7 @@ def centred_kernel(kernel: FloatArray) -> FloatArray:
     hollow = np.array(kernel, dtype=np.float64)
     np.fill_diagonal(hollow, 0.0)
     rows = hollow.sum(axis=1) / (n - 2)
-    centred = hollow - rows[:, None] - rows[None, :] + rows.sum() / (n - 1)
+    centred: FloatArray = hollow - rows[:, None] - rows[None, :] + rows.sum() / (n - 1)
     np.fill_diagonal(centred, 0.0)
     return centred
 

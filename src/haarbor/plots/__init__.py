@@ -29,6 +29,7 @@ from haarbor.plots._paraproduct_figure import paraproduct_figure
 from haarbor.plots._path_figure import path_figure
 from haarbor.plots._save_figure import save_figure
 from haarbor.plots._stability_figure import stability_figure
+from haarbor.plots._training_figure import training_figure
 from haarbor.plots._tree_figure import draw_tree, tree_figure
 
 __all__ = [
@@ -54,5 +55,6 @@ __all__ = [
     "save_figure",
     "stability_figure",
     "support_shares",
+    "training_figure",
     "tree_figure",
 ]

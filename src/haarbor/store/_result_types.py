@@ -35,6 +35,7 @@ RESULT_MODULES: Mapping[str, str] = {
     "RunInvariance": "haarbor.analysis",
     "RunRegularity": "haarbor.analysis",
     "SoftmaxExample": "haarbor.paper",
+    "TrainingFilm": "haarbor.compare",
 }
 """From the stored name of a result to the room whose import registers its class."""
 
