@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from haarbor.cli._named import named
 from haarbor.cli._size_text import size_text
+
+if TYPE_CHECKING:
+    from haarbor.store import Run
 
 __all__ = ["info"]
 
@@ -59,6 +62,7 @@ def info(
         "settings": dict(plan.settings),
         "library_versions": dict(plan.library_versions),
         "results": sorted({result.name for result in opened.results()}),
+        "compared": _told_results(opened),
         "verified": verify,
         "damaged": [str(damage) for damage in damages],
     }
@@ -68,6 +72,18 @@ def info(
         _print(found)
     if damages:
         raise typer.Exit(1)
+
+
+def _told_results(run: Run) -> list[str]:
+    """What comparisons and films in the run say, in their first sentence."""
+    names = [result for result in run.results() if result.name in ("comparison", "training-film")]
+    told = []
+    for result in names:
+        kept = run.kept_result(result.name, content=result.content, stream=result.stream)
+        # A damaged one is told by --verify, and by the command that needs it.
+        if kept.state == "whole":
+            told += list(kept.value.verdict())[:1]
+    return told
 
 
 def _decoder_reads(settings: Mapping[str, Any]) -> str | None:
@@ -112,6 +128,8 @@ def _print(found: dict[str, Any]) -> None:
     row("settings", ", ".join(f"{name}={value}" for name, value in found["settings"].items()))
     row("made with", ", ".join(f"{name} {value}" for name, value in found["library_versions"].items()))
     row("results", ", ".join(found["results"]) or "none yet; next: haarbor organize RUN")
+    for place, sentence in enumerate(found["compared"]):
+        row("" if place else "compared", sentence)
     if found["verified"]:
         row("integrity", "whole" if not found["damaged"] else f"{len(found['damaged'])} damaged parts")
         for damage in found["damaged"]:

@@ -7,6 +7,8 @@
     ["cka_other_tokens", "Linear CKA on other tokens"],
   ];
   const HEIGHT = 320;
+  // More pairs than this are a list to choose from.
+  const N_BUTTONS = 4;
 
   function layersChart(pair, measure, theme) {
     const values = pair.layers[measure];
@@ -145,7 +147,8 @@
     side.append(words);
     if (found.pairs.length > 1) {
       const names = found.pairs.map((one, i) => [String(i), one.names.join(" and ")]);
-      const choice = Haarbor.choice("Networks", names, "0", (value) => {
+      const control = names.length > N_BUTTONS ? Haarbor.select : Haarbor.choice;
+      const choice = control("Networks", names, "0", (value) => {
         pair = found.pairs[Number(value)];
         redraw();
       });
