@@ -25,6 +25,7 @@ RESULT_MODULES: Mapping[str, str] = {
     "MarkovSpectrum": "haarbor.spectral",
     "MatchingTest": "haarbor.compare",
     "NetworkEntropy": "haarbor.wavelets",
+    "NetworkPaths": "haarbor.collapse",
     "Organization": "haarbor.questionnaire",
     "PaperResults": "haarbor.paper",
     "PathDecomposition": "haarbor.collapse",
