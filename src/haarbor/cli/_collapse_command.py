@@ -128,8 +128,8 @@ def collapse(
         written += _written_paths(taken, loaded.name, Path(out))
     if as_json:
         answer = {"model": loaded.name, "data": samples.description, "results": _numbers(results)}
-        told = {} if taken is None else {"paths": _path_numbers(taken)}
-        echo_json({**answer, **told, "files": [str(path) for path in written]})
+        by_path = {} if taken is None else {"paths": _path_numbers(taken)}
+        echo_json({**answer, **by_path, "files": [str(path) for path in written]})
     else:
         _print(results, loaded.name, samples.description)
         if taken is not None:

@@ -113,7 +113,8 @@ def network_paths(
     found = linearised_network(network, batch, heads, blocks, mlps=mlps)
     sums, counts = _sums(found)
     whole = np.linalg.norm(found.final)
-    error = float(np.linalg.norm(sum(sums.values()).sum(axis=0) - found.final) / whole)
+    total = (sums["tokens"] + sums["MLPs"] + sums["biases"]).sum(axis=0)
+    error = float(np.linalg.norm(total - found.final) / whole)
     if not error < _SLACK:
         raise CollapseError(
             f"the paths must sum to what the network gives; they miss {error:.1%} of it. Choose another "

@@ -36,13 +36,16 @@ def path_figure(paths: PathDecomposition | NetworkPaths, *, title: str | None = 
     matplotlib.figure.Figure
         Error bars are standard errors, where paths were drawn at random.
     """
+    # Imported here: it needs torch, and other figures do not.
+    from haarbor.collapse import PathDecomposition
+
     figure = blank_figure(PAGE_WIDTH, 2.6)
     shares, residuals = figure.subplots(1, 2)
     by_beginning: Mapping[str, FloatArray] = {}
-    if not hasattr(paths, "share"):
+    found = paths if isinstance(paths, PathDecomposition) else paths.tokens
+    if not isinstance(paths, PathDecomposition):
         by_beginning = {name: values for name, values in paths.shares().items() if values.any()}
-        paths = paths.tokens
-    lengths = np.arange(paths.share.size)
+    lengths = np.arange(found.share.size)
     if by_beginning:
         width = 0.8 / len(by_beginning)
         for number, (name, values) in enumerate(by_beginning.items()):
@@ -51,13 +54,13 @@ def path_figure(paths: PathDecomposition | NetworkPaths, *, title: str | None = 
             shares.bar(places, values, color=colour, width=width, label=f"from {name}")
         shares.legend(loc="best", title="paths", title_fontsize=7)
     else:
-        shares.bar(lengths, paths.share, color=LINE_COLOURS[0], width=0.7)
+        shares.bar(lengths, found.share, color=LINE_COLOURS[0], width=0.7)
     shares.set_ylabel("norm of their sum,\nrelative to the output")
     shares.set_title("Share of the output")
     residuals.errorbar(
         lengths,
-        paths.residual,
-        yerr=np.where(np.isfinite(paths.residual_error), paths.residual_error, 0.0),
+        found.residual,
+        yerr=np.where(np.isfinite(found.residual_error), found.residual_error, 0.0),
         color=LINE_COLOURS[1],
         marker="o",
         markersize=3.2,
