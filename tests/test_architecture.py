@@ -52,6 +52,7 @@ RANK = {
     "pruning": 11,
     "collapse": 12,
     "diagnostics": 12.5,
+    "compare": 12.5,
     "__init__": 13,
     "plots": 14,
     "paper": 15,

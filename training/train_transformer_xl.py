@@ -1,9 +1,11 @@
 """Train a Transformer-XL on text.
 
     python training/train_transformer_xl.py --data FOLDER --out FOLDER [--size paper] [--memory 0]
+                                            [--checkpoints 12]
 
 FOLDER of the data holds train.txt, valid.txt and test.txt, plain or compressed with xz. The weights kept
-are those of the epoch with the lowest validation loss.
+are those of the epoch with the lowest validation loss. With --checkpoints the network is kept on the way,
+too, in FOLDER/step-000000 and so on.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import time
 from pathlib import Path
 
 import torch
+from checkpoints import Checkpoints, checkpoint_steps
 from precision import precision
 from schedule import warmup_cosine, weight_decay_groups
 from segment_losses import segment_losses, summary
@@ -28,6 +31,8 @@ SIZES = {
     "small": {"width": 192, "n_layers": 6, "n_heads": 8, "head_width": 24, "inner_width": 768},
     # As in arXiv 2506.15541: 16 x 8 heads, width 410.
     "paper": {"width": 410, "n_layers": 16, "n_heads": 8, "head_width": 48, "inner_width": 1640},
+    # As small, and narrower: twelve checkpoints of it are 35 MB.
+    "film": {"width": 112, "n_layers": 6, "n_heads": 8, "head_width": 14, "inner_width": 448},
     # For a trial on a laptop.
     "tiny": {"width": 32, "n_layers": 2, "n_heads": 2, "head_width": 16, "inner_width": 64},
 }
@@ -59,6 +64,10 @@ def main() -> None:
     )  # fmt: skip
     compiled = torch.compile(model) if options.compile else model
     n_steps = options.epochs * ((rows.shape[1] - options.tokens) // options.tokens)
+    kept = Checkpoints(
+        options.out, checkpoint_steps(n_steps, options.checkpoints), {"n_steps": n_steps}, options.tokenizer
+    )
+    kept.after(0, model)
     rng = torch.Generator().manual_seed(options.seed)
     history, best, step, began = [], float("inf"), 0, time.perf_counter()
     for epoch in range(options.epochs):
@@ -79,6 +88,7 @@ def main() -> None:
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             total, count, step = total + loss.detach(), count + 1, step + 1
+            kept.after(step, model)
         losses = segment_losses(model, ids["valid"], options.tokens, device=device)
         entry = {
             "epoch": epoch + 1,
@@ -139,6 +149,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--warmup", type=int, default=300)
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--weight-decay", type=float, default=0.1)
+    parser.add_argument("--checkpoints", type=int, default=0, help="networks kept on the way; none if 0")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--compile", action="store_true")

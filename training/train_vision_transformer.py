@@ -1,9 +1,10 @@
 """Train a Vision Transformer on small images.
 
-    python training/train_vision_transformer.py --data FOLDER --out FOLDER [--size paper]
+    python training/train_vision_transformer.py --data FOLDER --out FOLDER [--size paper] [--checkpoints 12]
 
 The data are a folder of mosaics or an .npz file (see image_data.py). No epoch is chosen by the test set:
-the weights kept are the last.
+the weights kept are the last. With --checkpoints the network is kept on the way, too, in
+FOLDER/step-000000 and so on.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import torch
 from augmentation import augmented, mixed, normalised
+from checkpoints import Checkpoints, checkpoint_steps
 from image_data import labelled_images
 from precision import precision
 from schedule import warmup_cosine, weight_decay_groups
@@ -28,6 +30,8 @@ SIZES = {
     "small": {"image_size": 56, "patch_size": 4, "width": 192, "n_layers": 6, "n_heads": 6},
     # ViT-B/16, as in arXiv 2506.15541: 12 x 12 heads, 14 x 14 patches.
     "paper": {"image_size": 224, "patch_size": 16, "width": 768, "n_layers": 12, "n_heads": 12},
+    # As small, and narrower: twelve checkpoints of it are 17 MB.
+    "film": {"image_size": 56, "patch_size": 4, "width": 96, "n_layers": 6, "n_heads": 6},
     # For a trial on a laptop.
     "tiny": {"image_size": 16, "patch_size": 4, "width": 16, "n_layers": 2, "n_heads": 2},
 }
@@ -60,6 +64,14 @@ def main() -> None:
     compiled = torch.compile(model) if options.compile else model
     per_epoch = max(1, len(images) // options.batch)
     n_epochs = options.epochs
+    statistics = {"mean": mean.flatten().tolist(), "std": std.flatten().tolist()}
+    n_steps = n_epochs * per_epoch
+    kept = Checkpoints(
+        options.out,
+        checkpoint_steps(n_steps, options.checkpoints),
+        {"n_steps": n_steps, "images": statistics},
+    )
+    kept.after(0, model)
     rng = torch.Generator(device=device).manual_seed(options.seed)
     history, step, began = [], 0, time.perf_counter()
     for epoch in itertools.count():
@@ -92,6 +104,7 @@ def main() -> None:
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             total, step = total + loss.detach(), step + 1
+            kept.after(step, model)
         entry = {
             "epoch": epoch + 1,
             "train_loss": round(float(total) / per_epoch, 4),
@@ -101,7 +114,6 @@ def main() -> None:
             entry["test_accuracy"] = round(accuracy(model, *test, mean, std)["accuracy"], 4)
         history.append(entry)
         print(entry, flush=True)
-    statistics = {"mean": mean.flatten().tolist(), "std": std.flatten().tolist()}
     save_checkpoint(options.out, model, {"images": statistics})
     finish(options, test, mean, std, history, n_parameters, len(images), statistics)
 
@@ -155,6 +167,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--drop-path", type=float, default=0.05)
     parser.add_argument("--look-every", type=int, default=10, help="epochs between looks at the test set")
     parser.add_argument("--minutes", type=float, default=0, help="fewer epochs, to end within so many")
+    parser.add_argument("--checkpoints", type=int, default=0, help="networks kept on the way; none if 0")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--compile", action="store_true")

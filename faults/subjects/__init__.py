@@ -1,6 +1,7 @@
 """The functions that are called; importing this package fills `faults.subject.SUBJECTS`."""
 
 from faults.subjects import (
+    comparisons,
     datasets,
     entropies,
     networks,
@@ -14,6 +15,7 @@ from faults.subjects import (
 )
 
 __all__ = [
+    "comparisons",
     "datasets",
     "entropies",
     "networks",

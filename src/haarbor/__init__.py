@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         head_diagnostics,
         run_diagnostics,
     )
+    from haarbor.compare import Comparison, TrainingFilm, compare_runs, training_film
     from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
 # hear of an interrupt before numpy is loaded; and torch and zarr for those alone who need them.
 _LATE = {
     "ClusterEngine": "haarbor.engines",
+    "Comparison": "haarbor.compare",
     "Consensus": "haarbor.questionnaire",
     "Convergence": "haarbor.questionnaire",
     "CpuEngine": "haarbor.engines",
@@ -115,11 +117,13 @@ _LATE = {
     "RankingStability": "haarbor.wavelets",
     "RankCollapse": "haarbor.collapse",
     "SoftmaxInvariance": "haarbor.paraproducts",
+    "TrainingFilm": "haarbor.compare",
     "ablate": "haarbor.pruning",
     "attention_diagnostics": "haarbor.diagnostics",
     "binary_tree": "haarbor.trees",
     "build_tree": "haarbor.trees",
     "capture": "haarbor.capturing",
+    "compare_runs": "haarbor.compare",
     "consensus": "haarbor.questionnaire",
     "cosine_affinity": "haarbor.spectral",
     "diffusion_map": "haarbor.spectral",
@@ -151,6 +155,7 @@ _LATE = {
     "shared_folders": "haarbor.trees",
     "softmax_invariance": "haarbor.paraproducts",
     "sorted_coefficients": "haarbor.wavelets",
+    "training_film": "haarbor.compare",
     "tree_distances": "haarbor.trees",
     "tree_emd": "haarbor.transport",
 }
@@ -172,6 +177,7 @@ __all__ = [
     "CaptureError",
     "ClusterEngine",
     "CollapseError",
+    "Comparison",
     "Consensus",
     "Convergence",
     "CpuEngine",
@@ -202,6 +208,7 @@ __all__ = [
     "ShapeError",
     "SoftmaxInvariance",
     "StoreError",
+    "TrainingFilm",
     "TreeError",
     "__version__",
     "ablate",
@@ -209,6 +216,7 @@ __all__ = [
     "binary_tree",
     "build_tree",
     "capture",
+    "compare_runs",
     "consensus",
     "cosine_affinity",
     "datasets",
@@ -241,6 +249,7 @@ __all__ = [
     "shared_folders",
     "softmax_invariance",
     "sorted_coefficients",
+    "training_film",
     "tree_distances",
     "tree_emd",
 ]

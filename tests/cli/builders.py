@@ -23,6 +23,7 @@ from haarbor.store import RunPlan, StreamPlan, create_run
 HOSTILE_NAME = "[red]x[/] [/nope] \x1b]0;evil\x07\x1b[31m \u202e\x7f\x9b \r\n<b>"
 # Commands that read a run, by name.
 RUN_COMMANDS = {
+    "compare": ("compare", "RUN", "RUN"),
     "info": ("info", "RUN"),
     "organize": ("organize", "RUN"),
     "figures": ("figures", "RUN", "-o", "out"),

@@ -30,6 +30,18 @@ def answered(small, tmp_path_factory):
     return folder, done
 
 
+def test_paths_are_told_and_written(small, tmp_path):
+    done = answer("collapse", *small, "--no-initial", "--paths", "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "from tokens" in done.out
+    assert "All paths together are the output" in " ".join(done.out.split())
+    kept = load_results_file(tmp_path / "out" / "paths.npz")
+    assert kept.error < 1e-4
+    assert {path.name for path in (tmp_path / "out").glob("paths.*")} == {
+        "paths.npz", "paths.png", "paths.svg"
+    }  # fmt: skip
+
+
 def test_the_table_says_how_each_variant_ends(answered):
     _, done = answered
     for variant in VARIANTS:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,19 @@ def ran(script, *arguments):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def require_steps(folder, n_checkpoints, *more_files):
+    """Require checkpoints from step 0 to the last, which all differ and can be loaded."""
+    places = sorted(folder.glob("step-*"))
+    steps = [int(place.name.removeprefix("step-")) for place in places]
+    assert len(steps) == n_checkpoints
+    notes = [json.loads((place / "training.json").read_text()) for place in places]
+    assert [note["step"] for note in notes] == steps
+    assert (steps[0], steps[1], steps[-1]) == (0, 1, notes[0]["n_steps"])
+    weights = [next(load_checkpoint(place).parameters()) for place in places]
+    assert all(not one.equal(two) for one, two in pairwise(weights))
+    assert all((place / file).is_file() for place in places for file in more_files)
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +58,23 @@ def tokenizer(text, tmp_path_factory):
     return path
 
 
+def test_checkpoints_are_on_a_logarithmic_scale(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from checkpoints import checkpoint_steps
+
+    assert checkpoint_steps(5000, 12) == [0, 1, 2, 5, 13, 30, 71, 166, 388, 910, 2133, 5000]
+    assert checkpoint_steps(3, 12) == [0, 1, 2, 3]
+    assert checkpoint_steps(100, 0) == []
+
+
 @pytest.mark.slow
 def test_a_transformer_xl_learns_and_its_card_says_how_well(text, tokenizer, tmp_path):
     common = ("--data", text, "--tokenizer", tokenizer, "--size", "tiny", "--tokens", 16, "--streams", 8,
               "--epochs", 2, "--warmup", 10, "--device", "cpu")  # fmt: skip
     for name, memory in (("with", 16), ("without", 0)):
-        ran("train_transformer_xl.py", *common, "--out", tmp_path / name, "--memory", memory)
+        ran("train_transformer_xl.py", *common, "--out", tmp_path / name, "--memory", memory,
+            "--checkpoints", 4)  # fmt: skip
+    require_steps(tmp_path / "with", 4, "tokenizer.json")
     training = json.loads((tmp_path / "with" / "training.json").read_text())
     first, last = training["history"]
     assert last["valid_loss"] < first["valid_loss"] < np.log(300)
@@ -83,7 +108,9 @@ def test_a_vision_transformer_learns_to_tell_two_kinds_of_images_apart(tmp_path)
         test_labels=labels[200:],
     )
     ran("train_vision_transformer.py", "--data", tmp_path / "data.npz", "--out", tmp_path / "vit", "--size",
-        "tiny", "--batch", 20, "--epochs", 12, "--warmup", 1, "--rate", 0.01, "--device", "cpu")  # fmt: skip
+        "tiny", "--batch", 20, "--epochs", 12, "--warmup", 1, "--rate", 0.01, "--device", "cpu",
+        "--checkpoints", 5)  # fmt: skip
+    require_steps(tmp_path / "vit", 5)
     training = json.loads((tmp_path / "vit" / "training.json").read_text())
     assert training["quality"]["test"]["accuracy"] > 0.9
     ran("model_card.py", tmp_path / "vit")

@@ -6,6 +6,7 @@ import typer
 
 from haarbor.cli._capture_command import capture
 from haarbor.cli._collapse_command import collapse
+from haarbor.cli._compare_command import compare
 from haarbor.cli._demo_command import demo
 from haarbor.cli._diagnose_command import diagnose
 from haarbor.cli._figures_command import figures
@@ -49,5 +50,7 @@ def _options(
     """Options of haarbor itself."""
 
 
-for command in (demo, look, capture, organize, report, figures, invariance, collapse, diagnose, prune, info):
+for command in (
+    demo, look, capture, organize, report, figures, invariance, collapse, diagnose, compare, prune, info,
+):  # fmt: skip
     app.command(cls=OnceOnly, context_settings=_HELP)(command)

@@ -15,7 +15,7 @@ from haarbor.cli._named import named
 if TYPE_CHECKING:
     from haarbor.capturing import LoadedModel
     from haarbor.capturing.inputs import Samples
-    from haarbor.collapse import RankCollapse
+    from haarbor.collapse import NetworkPaths, RankCollapse
 
 __all__ = ["collapse"]
 
@@ -64,6 +64,13 @@ def collapse(
             help="Precision of the network; float64 follows the residual down to 1e-15, and takes longer.",
         ),
     ] = "float32",
+    paths: Annotated[
+        bool,
+        typer.Option(
+            "--paths",
+            help="Take the output for the first text or image apart into paths through heads and skips, too.",
+        ),
+    ] = False,
     lines: LinesOption = False,
     gguf: GgufOption = None,
     device: DeviceOption = "cpu",
@@ -111,12 +118,23 @@ def collapse(
         if untrained is not None:
             name = "at initialisation"
             results[name] = rank_collapse(untrained, samples, like=loaded.model, on_progress=told(name))
+        taken = None
+        if paths:
+            from haarbor.collapse import network_paths
+
+            taken = network_paths(loaded.model, next(iter(samples)), on_progress=advance)
     written = [] if out is None else _written(results, loaded.name, Path(out))
+    if taken is not None and out is not None:
+        written += _written_paths(taken, loaded.name, Path(out))
     if as_json:
         answer = {"model": loaded.name, "data": samples.description, "results": _numbers(results)}
-        echo_json({**answer, "files": [str(path) for path in written]})
+        by_path = {} if taken is None else {"paths": _path_numbers(taken)}
+        echo_json({**answer, **by_path, "files": [str(path) for path in written]})
     else:
-        _print(results, loaded.name, samples.description, written)
+        _print(results, loaded.name, samples.description)
+        if taken is not None:
+            _print_paths(taken)
+        _print_files(written)
 
 
 def _samples(
@@ -191,7 +209,7 @@ def _written(results: dict[str, RankCollapse], model: str, folder: Path) -> list
     return [folder / "collapse.csv", *drawn, kept]
 
 
-def _print(results: dict[str, RankCollapse], model: str, data: str, written: list[Path]) -> None:
+def _print(results: dict[str, RankCollapse], model: str, data: str) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -239,8 +257,71 @@ def _print(results: dict[str, RankCollapse], model: str, data: str, written: lis
             f"{any_result.floor:.0e}, which is rounding."
         )
     )
+
+
+def _print_files(written: list[Path]) -> None:
+    from rich.text import Text
+
+    from haarbor.cli._terminal import terminal
+    from haarbor.printable import printable
+
     for path in written:
-        console.print(Text(printable(f"  {path}")))
+        terminal().print(Text(printable(f"  {path}")))
+
+
+def _path_numbers(taken: NetworkPaths) -> dict[str, Any]:
+    """Shares of the output by beginning and number of heads, and means over single paths."""
+    return {
+        "shares": {name: values.tolist() for name, values in taken.shares().items()},
+        "n_paths": taken.tokens.n_paths.tolist(),
+        "residual": taken.tokens.residual.tolist(),
+        "residual_error": taken.tokens.residual_error.tolist(),
+        "norm": taken.tokens.norm.tolist(),
+        "norm_error": taken.tokens.norm_error.tolist(),
+        "missing": taken.error,
+    }
+
+
+def _written_paths(taken: NetworkPaths, model: str, folder: Path) -> list[Path]:
+    from haarbor.plots import path_figure, save_figure
+    from haarbor.store import save_results_file
+
+    figure = path_figure(taken, title=f"Paths through the heads of {model}")
+    drawn = [save_figure(figure, folder / f"paths.{ending}") for ending in ("png", "svg")]
+    return [*drawn, save_results_file(taken, folder / "paths.npz")]
+
+
+def _print_paths(taken: NetworkPaths) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from haarbor.cli._terminal import terminal
+
+    console = terminal()
+    table = Table(
+        title="Paths by the number of heads on them, first sample",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+        title_justify="left",
+    )
+    shares = {name: values for name, values in taken.shares().items() if values.any()}
+    for column in ("heads", "paths", *(f"from {name}" for name in shares), "residual of one", "+-"):
+        table.add_column(column, justify="right")
+    found = taken.tokens
+    for length in range(found.n_paths.size):
+        row = [_plain(float(values[length])) for values in shares.values()]
+        table.add_row(
+            str(length), f"{found.n_paths[length]:.3g}", *row, _plain(found.residual[length]),
+            _plain(found.residual_error[length]),
+        )  # fmt: skip
+    console.print(table)
+    console.print(
+        Text(
+            "Norm of the sum of the paths over that of the output, by where they begin; parts cancel. All "
+            f"paths together are the output, but for {taken.error:.0e} of it."
+        )
+    )
 
 
 def _number(value: float, floor: float) -> str:

@@ -84,11 +84,15 @@ def figures(
     Several runs are put side by side. All of it can be made again without the runs, from the results.npz
     among the files.
 
+    Where a run keeps a comparison with others, or a film of its training, that is drawn, too.
+
     Example: haarbor figures run.zarr -o figures
 
     Again: haarbor figures figures/results.npz -o again
     """
     # Imported first: without matplotlib the long work below would be for nothing.
+    from haarbor.analysis import asked_part
+    from haarbor.cli._drawn_comparisons import drawn_comparisons
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_progress
@@ -116,6 +120,9 @@ def figures(
     with shown_progress("drawing", None) as advance:
         written = write_paper_figures(results, out, on_progress=advance)
     written += _head_types(opened, choices, Path(out))
+    written += drawn_comparisons(
+        [asked_part(run, content, stream) for run in opened if not isinstance(run, list)], Path(out)
+    )
     if as_json:
         networks = [found.summary() for found in results]
         echo_json({"files": [str(path) for path in written], "networks": networks})

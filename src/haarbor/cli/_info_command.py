@@ -64,6 +64,7 @@ def info(
         "library_versions": dict(plan.library_versions),
         "head_types": _head_types(opened),
         "results": sorted({result.name for result in opened.results()}),
+        "compared": _told_results(opened),
         "verified": verify,
         "damaged": [str(damage) for damage in damages],
     }
@@ -90,6 +91,18 @@ def _head_types(run: Run) -> dict[str, dict[str, list[str]]]:
         if types:
             found[stream] = types
     return found
+
+
+def _told_results(run: Run) -> list[str]:
+    """What comparisons and films in the run say, in their first sentence."""
+    names = [result for result in run.results() if result.name in ("comparison", "training-film")]
+    told = []
+    for result in names:
+        kept = run.kept_result(result.name, content=result.content, stream=result.stream)
+        # A damaged one is told by --verify, and by the command that needs it.
+        if kept.state == "whole":
+            told += list(kept.value.verdict())[:1]
+    return told
 
 
 def _decoder_reads(settings: Mapping[str, Any]) -> str | None:
@@ -137,6 +150,8 @@ def _print(found: dict[str, Any]) -> None:
         which = f" of {stream}" if len(found["streams"]) > 1 else ""
         row(f"head types{which}", types_line(types))
     row("results", ", ".join(found["results"]) or "none yet; next: haarbor organize RUN")
+    for place, sentence in enumerate(found["compared"]):
+        row("" if place else "compared", sentence)
     if found["verified"]:
         row("integrity", "whole" if not found["damaged"] else f"{len(found['damaged'])} damaged parts")
         for damage in found["damaged"]:

@@ -11,6 +11,7 @@ from haarbor.collapse._collapse_rate import CollapseRate, collapse_rate
 from haarbor.collapse._composite_norm import composite_norm
 from haarbor.collapse._initialised import initialised
 from haarbor.collapse._network_blocks import BlockParts, NetworkBlocks, network_blocks
+from haarbor.collapse._network_paths import NetworkPaths, network_paths
 from haarbor.collapse._path_decomposition import PathDecomposition, path_decomposition
 from haarbor.collapse._rank_collapse import FIGURES, RankCollapse, rank_collapse
 from haarbor.collapse._switched_off import VARIANTS, switched_off
@@ -26,6 +27,7 @@ __all__ = [
     "CollapseBound",
     "CollapseRate",
     "NetworkBlocks",
+    "NetworkPaths",
     "PathDecomposition",
     "RankCollapse",
     "TokenResidual",
@@ -35,6 +37,7 @@ __all__ = [
     "effective_rank",
     "initialised",
     "network_blocks",
+    "network_paths",
     "path_decomposition",
     "random_attention_stack",
     "rank_collapse",

@@ -14,7 +14,7 @@ from haarbor.collapse._token_residual import token_residual
 from haarbor.options import require_kind, require_seed, require_whole_number
 from haarbor.stored_result import stored_result
 
-__all__ = ["PathDecomposition", "path_decomposition"]
+__all__ = ["PathDecomposition", "mean_and_error", "path_decomposition", "paths_of_length"]
 
 
 @stored_result("PathDecomposition")
@@ -93,13 +93,15 @@ def path_decomposition(
     figures: FloatArray = np.full((4, n_layers + 1), np.nan)
     n_taken = np.zeros(n_layers + 1, dtype=np.int64)
     for length in np.flatnonzero(counts):
-        paths = _paths(int(length), n_layers, n_heads, float(counts[length]), n_most, rng)
+        paths = paths_of_length(int(length), n_layers, n_heads, float(counts[length]), n_most, rng)
         parts = [_part(stack, matrices, x, path) for path in paths]
         there = [part for part in parts if part.any()]
         n_taken[length] = len(parts)
-        figures[:2, length] = _mean([composite_norm(part) for part in parts], counts[length])
+        figures[:2, length] = mean_and_error([composite_norm(part) for part in parts], counts[length])
         if there:
-            figures[2:, length] = _mean([token_residual(part).relative for part in there], counts[length])
+            figures[2:, length] = mean_and_error(
+                [token_residual(part).relative for part in there], counts[length]
+            )
     whole = np.linalg.norm(states[-1])
     share = np.linalg.norm(sums, axis=(1, 2)) / whole if whole > 0 else np.full(n_layers + 1, np.nan)
     return PathDecomposition(
@@ -114,7 +116,7 @@ def path_decomposition(
     )
 
 
-def _paths(
+def paths_of_length(
     length: int, n_layers: int, n_heads: int, count: float, n_most: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
     """Paths of a length: a head per layer, or -1 for the skip; all of them, or some drawn at random."""
@@ -141,7 +143,7 @@ def _part(
     return x
 
 
-def _mean(values: list[float], count: float) -> tuple[float, float]:
+def mean_and_error(values: list[float], count: float) -> tuple[float, float]:
     """Mean, and its standard error; 0 where every path was taken."""
     array = np.asarray(values)
     error = 0.0 if array.size >= count else float(array.std(ddof=1) / np.sqrt(array.size))

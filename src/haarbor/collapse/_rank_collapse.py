@@ -24,7 +24,7 @@ from haarbor.options import is_row, require_choice, require_function
 from haarbor.pruning import ModelBatch, forward, model_batches
 from haarbor.stored_result import stored_result
 
-__all__ = ["FIGURES", "RankCollapse", "rank_collapse"]
+__all__ = ["FIGURES", "RankCollapse", "rank_collapse", "without_scores"]
 
 FIGURES = ("composite", "composite_least", "frobenius", "stable_rank", "effective_rank", "cosine")
 """What is measured of the tokens at every depth."""
@@ -129,8 +129,8 @@ def rank_collapse(
     chosen = tuple(VARIANTS) if variants is None else _checked_variants(variants)
     require_function("on_progress", on_progress)
     given = model_batches(batches)
-    network = _without_scores(model)
-    example = network if like is None else _without_scores(like)
+    network = without_scores(model)
+    example = network if like is None else without_scores(like)
     blocks = network_blocks(example, next(given[0].rows()))
     n_depths = len(blocks) + 1
     n_samples = sum(len(batch) for batch in given)
@@ -168,7 +168,7 @@ def rank_collapse(
     )
 
 
-def _without_scores(model: torch.nn.Module) -> torch.nn.Module:
+def without_scores(model: torch.nn.Module) -> torch.nn.Module:
     """The layers alone: the scores of a vocabulary cost as much as many layers, and are not looked at."""
     inner = getattr(model, "base_model", None) if is_huggingface(model) else None
     return inner if isinstance(inner, torch.nn.Module) else model

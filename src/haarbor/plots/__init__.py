@@ -17,6 +17,7 @@ except ImportError:
 from haarbor.plots._affinity_figure import affinity_figure, draw_affinity
 from haarbor.plots._coefficients_figure import coefficients_figure, draw_stems, draw_supports, support_shares
 from haarbor.plots._collapse_figure import collapse_figure
+from haarbor.plots._comparison_figure import comparison_figure
 from haarbor.plots._convergence_figure import convergence_figure
 from haarbor.plots._damage_figure import damage_figure
 from haarbor.plots._diffusion_map_figure import diffusion_map_figure, draw_diffusion_map
@@ -30,12 +31,14 @@ from haarbor.plots._path_figure import path_figure
 from haarbor.plots._relations_figure import relations_figure
 from haarbor.plots._save_figure import save_figure
 from haarbor.plots._stability_figure import stability_figure
+from haarbor.plots._training_figure import training_figure
 from haarbor.plots._tree_figure import draw_tree, tree_figure
 
 __all__ = [
     "affinity_figure",
     "coefficients_figure",
     "collapse_figure",
+    "comparison_figure",
     "convergence_figure",
     "damage_figure",
     "diffusion_map_figure",
@@ -56,5 +59,6 @@ __all__ = [
     "save_figure",
     "stability_figure",
     "support_shares",
+    "training_figure",
     "tree_figure",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,19 +13,22 @@ from haarbor.plots.style._figure_text import add_title
 from haarbor.plots.style._house_style import LINE_COLOURS, PAGE_WIDTH, blank_figure, in_house_style
 
 if TYPE_CHECKING:
-    from haarbor.collapse import PathDecomposition
+    from haarbor.array_types import FloatArray
+    from haarbor.collapse import NetworkPaths, PathDecomposition
 
 __all__ = ["path_figure"]
 
 
 @in_house_style
-def path_figure(paths: PathDecomposition, *, title: str | None = None) -> Figure:
+def path_figure(paths: PathDecomposition | NetworkPaths, *, title: str | None = None) -> Figure:
     """Share of the output carried by the paths of each length, and the mean residual of one path.
 
     Parameters
     ----------
-    paths : PathDecomposition
-        From :func:`haarbor.collapse.path_decomposition`.
+    paths : PathDecomposition or NetworkPaths
+        From :func:`haarbor.collapse.path_decomposition`, or of a real network from
+        :func:`haarbor.collapse.network_paths`; of the latter, paths that begin at MLPs and biases have bars
+        of their own.
     title : str, optional
 
     Returns
@@ -32,16 +36,31 @@ def path_figure(paths: PathDecomposition, *, title: str | None = None) -> Figure
     matplotlib.figure.Figure
         Error bars are standard errors, where paths were drawn at random.
     """
+    # Imported here: it needs torch, and other figures do not.
+    from haarbor.collapse import PathDecomposition
+
     figure = blank_figure(PAGE_WIDTH, 2.6)
     shares, residuals = figure.subplots(1, 2)
-    lengths = np.arange(paths.share.size)
-    shares.bar(lengths, paths.share, color=LINE_COLOURS[0], width=0.7)
+    by_beginning: Mapping[str, FloatArray] = {}
+    found = paths if isinstance(paths, PathDecomposition) else paths.tokens
+    if not isinstance(paths, PathDecomposition):
+        by_beginning = {name: values for name, values in paths.shares().items() if values.any()}
+    lengths = np.arange(found.share.size)
+    if by_beginning:
+        width = 0.8 / len(by_beginning)
+        for number, (name, values) in enumerate(by_beginning.items()):
+            places = lengths + (number - (len(by_beginning) - 1) / 2) * width
+            colour = LINE_COLOURS[(0, 4, 2)[number]]
+            shares.bar(places, values, color=colour, width=width, label=f"from {name}")
+        shares.legend(loc="best", title="paths", title_fontsize=7)
+    else:
+        shares.bar(lengths, found.share, color=LINE_COLOURS[0], width=0.7)
     shares.set_ylabel("norm of their sum,\nrelative to the output")
     shares.set_title("Share of the output")
     residuals.errorbar(
         lengths,
-        paths.residual,
-        yerr=np.where(np.isfinite(paths.residual_error), paths.residual_error, 0.0),
+        found.residual,
+        yerr=np.where(np.isfinite(found.residual_error), found.residual_error, 0.0),
         color=LINE_COLOURS[1],
         marker="o",
         markersize=3.2,

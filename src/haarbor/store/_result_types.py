@@ -13,26 +13,33 @@ __all__ = ["RESULT_MODULES", "result_type_named"]
 
 RESULT_MODULES: Mapping[str, str] = {
     "CoherenceControls": "haarbor.analysis",
+    "Comparison": "haarbor.compare",
     "Consensus": "haarbor.questionnaire",
     "Convergence": "haarbor.questionnaire",
     "DiffusionMap": "haarbor.spectral",
     "HeadDiagnostics": "haarbor.diagnostics",
+    "GromovWasserstein": "haarbor.compare",
     "HeadEntropy": "haarbor.wavelets",
+    "HeadTreeAgreement": "haarbor.compare",
     "HeadTrees": "haarbor.analysis",
     "HeldOutCoherence": "haarbor.analysis",
     "MarkovSpectrum": "haarbor.spectral",
     "ModelDiagnostics": "haarbor.diagnostics",
+    "MatchingTest": "haarbor.compare",
     "NetworkEntropy": "haarbor.wavelets",
+    "NetworkPaths": "haarbor.collapse",
     "Organization": "haarbor.questionnaire",
     "PaperResults": "haarbor.paper",
     "PathDecomposition": "haarbor.collapse",
     "QuestionnaireSettings": "haarbor.questionnaire",
     "RankCollapse": "haarbor.collapse",
     "RankingStability": "haarbor.wavelets",
+    "RunComparison": "haarbor.compare",
     "RunInvariance": "haarbor.analysis",
     "RunRegularity": "haarbor.analysis",
     "ScoreRelations": "haarbor.diagnostics",
     "SoftmaxExample": "haarbor.paper",
+    "TrainingFilm": "haarbor.compare",
 }
 """From the stored name of a result to the room whose import registers its class."""
 

@@ -10,6 +10,7 @@
     "Token lines, layer by layer": "Token lines",
     "Stability over batches": "Stability",
     "Softmax invariance": "Invariance",
+    "Compared with other networks": "Networks",
     "What the words mean": "Glossary",
     "Settings and tables": "Settings",
   };

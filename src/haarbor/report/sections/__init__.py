@@ -10,7 +10,9 @@ from typing import Any
 from haarbor.report.sections._diagnostics_section import diagnostics_section
 from haarbor.report.sections._invariance_section import invariance_section
 from haarbor.report.sections._network_entropy_section import network_entropy_section
+from haarbor.report.sections._networks_section import networks_section
 from haarbor.report.sections._stability_section import stability_section
+from haarbor.report.sections._training_section import training_section
 from haarbor.store import RunPart
 
 __all__ = ["SECTIONS"]
@@ -20,5 +22,7 @@ SECTIONS: Mapping[str, Callable[[RunPart], dict[str, Any] | None]] = {
     "stability": stability_section,
     "network-entropy": network_entropy_section,
     "invariance": invariance_section,
+    "networks": networks_section,
+    "training": training_section,
 }
 """Sections by name, in the order of the page."""

@@ -1,0 +1,23 @@
+import haarbor as hb
+from haarbor.cli._drawn_comparisons import drawn_comparisons
+from tests.cli.builders import answer
+from tests.compare.networks import attention, written
+
+
+def test_what_runs_keep_is_drawn_and_told(tmp_path):
+    one, two = (
+        written(tmp_path / name, [attention(0, seed=seed)], words="w", model=f"{name} {seed}")
+        for seed, name in enumerate(("one", "two"))
+    )
+    assert drawn_comparisons([one.part()], tmp_path) == []
+    found = hb.compare_runs([one, two], n_permutations=9)
+    film = hb.training_film([one, two])
+    (tmp_path / "out").mkdir()
+    files = drawn_comparisons([one.part(), two.part()], tmp_path / "out")
+    names = ["comparison_1.png", "comparison_1.svg", "training_2.png", "training_2.svg"]
+    assert [path.name for path in files] == names
+    assert all(path.stat().st_size > 1000 for path in files)
+    for run, sentence in ((one, found.verdict()[0]), (two, film.verdict()[0])):
+        told = answer("info", run.location, "--json")
+        assert sentence in told.out
+        assert "compared" in answer("info", run.location).out
