@@ -29,7 +29,7 @@ from haarbor.version import __version__
 
 if TYPE_CHECKING:
     from haarbor import datasets
-    from haarbor.analysis import organize_run
+    from haarbor.analysis import analyze, organize_run
     from haarbor.capturing import capture, load_model
     from haarbor.collapse import RankCollapse, rank_collapse
     from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
@@ -131,6 +131,7 @@ _LATE = {
     "network_entropy": "haarbor.wavelets",
     "open_run": "haarbor.store",
     "organize": "haarbor.questionnaire",
+    "analyze": "haarbor.analysis",
     "organize_run": "haarbor.analysis",
     "paraproduct": "haarbor.paraproducts",
     "partition_distance": "haarbor.trees",
@@ -191,6 +192,7 @@ __all__ = [
     "TreeError",
     "__version__",
     "ablate",
+    "analyze",
     "binary_tree",
     "build_tree",
     "capture",

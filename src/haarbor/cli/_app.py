@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from haarbor.cli._analyze_command import analyze
 from haarbor.cli._capture_command import capture
 from haarbor.cli._collapse_command import collapse
 from haarbor.cli._demo_command import demo
@@ -48,5 +49,5 @@ def _options(
     """Options of haarbor itself."""
 
 
-for command in (demo, look, capture, organize, report, figures, invariance, collapse, prune, info):
+for command in (demo, look, capture, analyze, organize, report, figures, invariance, collapse, prune, info):
     app.command(cls=OnceOnly, context_settings=_HELP)(command)

@@ -13,6 +13,7 @@ from haarbor.cli._capture_options import (
     GroupsOption,
     LeaveOutOption,
     LinesOption,
+    PoolOption,
     TargetOption,
     TokensOption,
 )
@@ -41,18 +42,20 @@ def capture(
         bool, typer.Option(help="Also record logits (scores before mask and softmax).")
     ] = False,
     mode: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="faithful|transparent",
-            help="faithful: record eager attention; transparent: run SDPA, outputs bit for bit.",
+            help="faithful: record eager attention; transparent: run SDPA, outputs bit for bit, and never "
+            "hold a layer's attention. If not given, faithful; with --pool, transparent.",
         ),
-    ] = "faithful",
+    ] = None,
     dtype: Annotated[
         str,
         typer.Option(
             metavar="float32|float16", help="How numbers are stored: float32, or float16 in half the space."
         ),
     ] = "float32",
+    pool: PoolOption = 1,
     lines: LinesOption = False,
     memory: Annotated[
         bool, typer.Option(help="Keep the tokens before each batch in memory (zoo:transformer-xl only).")
@@ -91,8 +94,9 @@ def capture(
         tokens=tokens,
         batches=batches,
         logits=logits,
-        mode=checked_choice("--mode", mode, ("faithful", "transparent")),
+        mode=None if mode is None else checked_choice("--mode", mode, ("faithful", "transparent")),
         dtype=checked_choice("--dtype", dtype, ("float16", "float32")),
+        pool=pool,
         lines=lines,
         memory=memory,
         leave_out=tuple(leave_out or ()),

@@ -188,7 +188,8 @@ def _organize_run(
     sizes = opened.plan.stream(part.stream)
     n_heads = sizes.n_layers * sizes.n_heads
     say(
-        f"Organising {n_heads} head{'' if n_heads == 1 else 's'}, {sizes.n_queries} x {sizes.n_keys}, "
+        f"Organising {n_heads} head{'' if n_heads == 1 else 's'}, {sizes.n_queries} x {sizes.n_keys}"
+        f"{f' blocks of {sizes.pool} tokens' if sizes.pool > 1 else ''}, "
         f"{opened.n_batches} batch{'' if opened.n_batches == 1 else 'es'} ..."
     )
     on_cluster = isinstance(options["engine"], ClusterEngine)
