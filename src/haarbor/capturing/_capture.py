@@ -41,7 +41,7 @@ def capture(
     location: str | os.PathLike[str],
     *,
     content: Sequence[Literal["probabilities", "logits"]] = ("probabilities",),
-    mode: Mode | None = None,
+    mode: Mode | Literal["auto"] = "auto",
     dtype: Literal["float16", "float32"] = "float32",
     pool: int = 1,
     keeps: Literal["tensors", "results"] = "tensors",
@@ -75,11 +75,11 @@ def capture(
         Folder of the store, or a URL that zarr takes.
     content : sequence of {"probabilities", "logits"}
         Logits are scaled scores with any position bias, before the mask.
-    mode : {"faithful", "transparent"}, optional
+    mode : {"auto", "faithful", "transparent"}, default "auto"
         For Hugging Face models. "faithful" runs their eager attention, which holds a whole layer's, and
         records what it computes; "transparent" runs SDPA, so that the output stays the same to the last bit,
         and computes the attention a second time to record it, some rows at a time: the one for long
-        contexts. If not given, "faithful", and "transparent" with `pool`.
+        contexts. "auto" is "faithful", and with `pool` "transparent".
     dtype : {"float16", "float32"}, default "float32"
         How numbers are stored. float16 takes half the space and keeps about three decimal digits.
     pool : int, default 1
@@ -121,9 +121,9 @@ def capture(
     """
     model = uncompiled(model)
     pool = require_whole_number("pool", pool, 1)
-    if mode is None:
-        mode = "faithful" if pool == 1 else "transparent"
     _require_options(model, content, mode, dtype, name, settings, on_progress, on_plan, on_batch)
+    if mode == "auto":
+        mode = "faithful" if pool == 1 else "transparent"
     require_choice("keeps", keeps, ("tensors", "results"))
     if pool > 1 and "logits" in content:
         raise SettingError(
@@ -236,7 +236,7 @@ def _require_options(
             f"found {content!r:.60}. Write content=('probabilities',) or content=('probabilities', 'logits')."
         )
     for what, value, offered in (
-        ("mode", mode, ("faithful", "transparent")),
+        ("mode", mode, ("auto", "faithful", "transparent")),
         ("dtype", dtype, ("float16", "float32")),
     ):
         if not isinstance(value, str) or value not in offered:

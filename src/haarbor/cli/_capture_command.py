@@ -42,13 +42,13 @@ def capture(
         bool, typer.Option(help="Also record logits (scores before mask and softmax).")
     ] = False,
     mode: Annotated[
-        str | None,
+        str,
         typer.Option(
-            metavar="faithful|transparent",
+            metavar="auto|faithful|transparent",
             help="faithful: record eager attention; transparent: run SDPA, outputs bit for bit, and never "
-            "hold a layer's attention. If not given, faithful; with --pool, transparent.",
+            "hold a layer's attention; auto: faithful, and with --pool transparent.",
         ),
-    ] = None,
+    ] = "auto",
     dtype: Annotated[
         str,
         typer.Option(
@@ -94,7 +94,7 @@ def capture(
         tokens=tokens,
         batches=batches,
         logits=logits,
-        mode=None if mode is None else checked_choice("--mode", mode, ("faithful", "transparent")),
+        mode=checked_choice("--mode", mode, ("auto", "faithful", "transparent")),
         dtype=checked_choice("--dtype", dtype, ("float16", "float32")),
         pool=pool,
         lines=lines,

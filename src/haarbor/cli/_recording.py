@@ -41,8 +41,7 @@ class Recording:
     """None for the usual number, or as many as the model takes."""
     usual_tokens: int = 256
     logits: bool = False
-    mode: Literal["faithful", "transparent"] | None = None
-    """None for the usual one: faithful, and transparent for blocks of tokens."""
+    mode: Literal["auto", "faithful", "transparent"] = "auto"
     pool: int = 1
     dtype: Literal["float16", "float32"] = "float32"
     lines: bool = False
@@ -95,6 +94,12 @@ class Recording:
     def has_target(self) -> bool:
         """Whether the decoder is to read another text than the encoder."""
         return self.target not in (None, _SAME)
+
+    @property
+    def told_mode(self) -> str:
+        """The mode that the run is made with."""
+        usual = "faithful" if self.pool == 1 else "transparent"
+        return usual if self.mode == "auto" else self.mode
 
     def run(self, tell: Callable[[str], None]) -> Run:
         """Load the model and record it, saying what is done; a run that was begun before is continued.
@@ -288,7 +293,7 @@ class Recording:
             "--tokens": tokens if isinstance(loaded.takes, TokenInputs) else None,
             "--batches": self.batches,
             "--logits": self.logits,
-            "--mode": self.mode or ("faithful" if self.pool == 1 else "transparent"),
+            "--mode": self.told_mode,
             "--pool": self.pool if self.pool > 1 else None,
             "--dtype": self.dtype,
             "--lines": self.lines,
