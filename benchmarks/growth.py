@@ -2,6 +2,7 @@
 
 python benchmarks/growth.py
 python benchmarks/growth.py --long   # matrices of up to 4,096 items, and what eigenpairs take there
+python benchmarks/growth.py --approximate 1024 2048 4096   # one head of so many tokens, all folders and 2,048
 """
 
 import statistics
@@ -13,6 +14,7 @@ from attention_tensor import attention_tensor
 from machine import machine_line
 
 import haarbor as hb
+from haarbor.engines import CpuEngine, SampledEngine
 
 
 def organize_seconds(tensor):
@@ -68,8 +70,48 @@ def long_axes():
               f"over the larger half {fitted_exponent(sizes[-2:], times[-2:]):.2f}")  # fmt: skip
 
 
+def approximate(sizes, n_folders=2048, most_exact=4096):
+    """One causal head, query x key, one iteration: summed over all folders, and over some drawn at random."""
+    rng = np.random.default_rng(0)
+    exact, drawn, names = {}, {}, ("query", "key")
+    for size in sizes:
+        places = rng.normal(size=(size, 4)).astype(np.float32)
+        matrix = np.exp(2 * places @ places[rng.permutation(size)].T) * np.tri(size, dtype=np.float32)
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        drawn[size], found = processor_seconds(
+            lambda matrix=matrix: hb.organize(matrix, names, n_iterations=1, approximate=n_folders)
+        )
+        line = f"  {size:5d} tokens: {n_folders} folders {drawn[size]:.1f} s"
+        line += f" (error told {100 * found.approximation_error:.1f} %)"
+        if size <= most_exact:
+            exact[size], whole = processor_seconds(
+                lambda matrix=matrix: hb.organize(matrix, names, n_iterations=1)
+            )
+            # The keys' last distances are along different trees of queries; compare along the same.
+            trees = {"key": whole.trees["key"]}
+            right = hb.tree_emd(matrix, trees, names)
+            engine = SampledEngine(CpuEngine(), n_folders)
+            estimate = hb.tree_emd(matrix, trees, names, engine=engine)
+            pairs = right > 0
+            error = np.abs(estimate - right)[pairs] / right[pairs]
+            line += (
+                f", all folders {exact[size]:.1f} s; distances off by {100 * np.sqrt((error**2).mean()):.1f} "
+                f"% (told {100 * engine.relative_error:.1f} %), affinities by "
+                f"{np.abs(found.affinities['query'] - whole.affinities['query']).mean():.3f} in the mean"
+            )
+        print(line, flush=True)
+    for label, times in (("all folders", exact), ("drawn folders", drawn)):
+        if len(times) > 1:
+            print(f"{label}: exponent {fitted_exponent(list(times), list(times.values())):.2f}")
+
+
 def main():
     print(machine_line())
+    if "--approximate" in sys.argv:
+        place = sys.argv.index("--approximate") + 1
+        hb.organize(np.random.default_rng(0).random((64, 32), np.float32), ("item", "feature"))
+        approximate([int(word) for word in sys.argv[place:]] or [1024, 2048, 4096, 8192, 16384])
+        return
     if "--long" in sys.argv:
         hb.organize(np.random.default_rng(0).random((64, 32), np.float32), ("item", "feature"))
         long_axes()

@@ -50,7 +50,11 @@ class PooledRows:
             False for padding, whose weights mean nothing.
         """
         whole = self._n_keys - self._n_keys % self._pool
-        parts = [weights[..., :whole].float().unflatten(-1, (-1, self._pool)).sum(dim=-1)] if whole else []
+        parts = []
+        if whole:
+            parts.append(
+                weights[..., :whole].float().reshape(*weights.shape[:-1], -1, self._pool).sum(dim=-1)
+            )
         if whole < self._n_keys:
             parts.append(weights[..., whole:].float().sum(dim=-1, keepdim=True))
         by_query = torch.cat(parts, dim=-1).double().cpu().numpy()

@@ -112,13 +112,14 @@ class SampleRecorder:
         """The same of blocks of tokens: their mean probabilities, and which have a valid entry."""
         sizes = self._streams[stream]
         sums = PooledRows(sizes, call.layer_shape[0], rows)
-        blocks, is_token = [], []
+        blocks: list[BoolArray] = []
+        is_token: list[BoolArray] = []
         # One row of blocks after the other, so that no mask of many tokens is held.
         for begin in range(sums.tokens.start, sums.tokens.stop, sizes.pool):
             tokens = slice(begin, min(begin + sizes.pool, sums.tokens.stop))
             mask = self._valid(stream, call, tokens)
             blocks.append(pooled_mask(mask, sizes.pool))
-            is_token.append(mask.any(axis=1))
+            is_token.append(np.logical_or.reduce(mask, axis=1))
             for heads, queries in call.blocks(tokens):
                 chunk = _weights(call, weights, None, heads, queries)
                 seen = is_token[-1][queries.start - begin : queries.stop - begin]

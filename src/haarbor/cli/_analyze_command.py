@@ -72,11 +72,11 @@ def analyze(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Capture a model and organise its heads, without keeping the attention.
+    """Organise the heads of a model, and keep the results alone.
 
-    What is written is small: trees, affinities and entropies. One batch at a time is in memory, and an
-    interrupted command goes on where it stopped. For pages and figures, which show the attention itself,
-    use haarbor capture or look.
+    The attention is captured into memory and not written: what is left is small, trees, affinities and
+    entropies. One batch at a time is in memory, and an interrupted command goes on where it stopped. For
+    pages and figures, which show the attention itself, use haarbor capture or look.
 
     Example: haarbor analyze zoo:transformer-xl --data zoo -o results.zarr
     """

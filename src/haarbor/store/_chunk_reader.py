@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from haarbor.array_types import BoolArray, FloatArray
 from haarbor.errors import StoreError
 from haarbor.store._batch_marker import read_marker
 from haarbor.store._chunked_arrays import read_chunk
@@ -52,14 +53,17 @@ class ChunkReader:
         self._description = planned_array(plan, sizes, content, room)
         self._checksums = dict(zip(planned_chunks(sizes, content), marker.checksums[self._path], strict=True))
 
-    def values(self, layer: int | None) -> Any:
-        """One layer in float32, shape (n_heads, n_queries, n_keys); the mask, (n_queries, n_keys), for None.
+    def layer(self, layer: int) -> FloatArray:
+        """One layer in float32, shape (n_heads, n_queries, n_keys); StoreError if a chunk is damaged."""
+        values: FloatArray = self._values(layer)
+        return values
 
-        Raises
-        ------
-        StoreError
-            If a chunk is damaged.
-        """
+    def mask(self) -> BoolArray:
+        """The mask, shape (n_queries, n_keys); StoreError if a chunk is damaged."""
+        values: BoolArray = self._values(None)
+        return values
+
+    def _values(self, layer: int | None) -> Any:
         sizes = self._sizes
         if sizes.rows_per_chunk is None:
             return self._chunk(layer, 0)

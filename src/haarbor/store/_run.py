@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from haarbor.array_types import BoolArray, ByteArray, FloatArray, IntArray, frozen
+from haarbor.array_types import BoolArray, ByteArray, IntArray, frozen
 from haarbor.errors import StoreError
 from haarbor.printable import printable
 from haarbor.store._batch_marker import Labels, checked_batch, complete_batches, read_marker
@@ -219,15 +219,12 @@ class Run:
             self.require_tensors(batch)
         reader = ChunkReader(self._keys, self._plan, batch, sizes, found)
 
-        def layer_values(layer: int) -> FloatArray:
-            return reader.values(layer)
-
-        return HeadTensor(layer_values, sizes.n_layers, sizes.layer_shape)
+        return HeadTensor(reader.layer, sizes.n_layers, sizes.layer_shape)
 
     def mask(self, batch: int = 0, stream: str | None = None) -> BoolArray:
         """Valid entries of a batch, shape (n_queries, n_keys)."""
         reader = ChunkReader(self._keys, self._plan, batch, self._plan.stream(stream), "mask")
-        return frozen(reader.values(None))
+        return frozen(reader.mask())
 
     def labels(self, batch: int = 0, stream: str | None = None) -> Labels:
         """Texts of the queries and keys of a batch; their positions where none were written.
