@@ -112,4 +112,5 @@ def _drawn(chances: FloatArray, n_drawn: int, rng: np.random.Generator) -> IntAr
     ends = np.cumsum(chances[order])
     # The probabilities sum to the number of draws up to rounding.
     marks = (rng.random() + np.arange(n_drawn)) * (ends[-1] / n_drawn)
-    return order[np.minimum(np.searchsorted(ends, marks, side="right"), chances.size - 1)]
+    columns: IntArray = order[np.minimum(np.searchsorted(ends, marks, side="right"), chances.size - 1)]
+    return columns
