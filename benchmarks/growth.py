@@ -111,8 +111,8 @@ def approximate_questionnaire():
         took, found = processor_seconds(lambda n=n_folders: hb.organize(tensor, start="order", approximate=n))
         away = {axis: hb.partition_distance(found.trees[axis], right.trees[axis]) for axis in right.axes}
         print(
-            f"  {n_folders} folders {took:.1f} s, error told {100 * found.approximation_error:.1f} %, trees away "
-            + ", ".join(f"{axis} {distance:.3f}" for axis, distance in away.items()),
+            f"  {n_folders} folders {took:.1f} s, error told {100 * found.approximation_error:.1f} %, "
+            "trees away " + ", ".join(f"{axis} {distance:.3f}" for axis, distance in away.items()),
             flush=True,
         )
 
