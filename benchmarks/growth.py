@@ -2,6 +2,7 @@
 
 python benchmarks/growth.py
 python benchmarks/growth.py --long   # matrices of up to 4,096 items, and what eigenpairs take there
+python benchmarks/growth.py --approximate   # folders drawn at random against all of them; tokens may follow
 """
 
 import statistics
@@ -13,6 +14,8 @@ from attention_tensor import attention_tensor
 from machine import machine_line
 
 import haarbor as hb
+from haarbor.engines import CpuEngine, SampledEngine
+from haarbor.trees import halved_tree
 
 
 def organize_seconds(tensor):
@@ -68,8 +71,60 @@ def long_axes():
               f"over the larger half {fitted_exponent(sizes[-2:], times[-2:]):.2f}")  # fmt: skip
 
 
+def approximate(sizes, n_folders=2048, most_exact=8192):
+    """Distances between the queries of one causal head: over all folders of keys, and over some drawn."""
+    rng = np.random.default_rng(0)
+    exact, drawn, names = {}, {}, ("query", "key")
+    for size in sizes:
+        places = rng.normal(size=(size, 4)).astype(np.float32)
+        matrix = np.exp(2 * places @ places[rng.permutation(size)].T) * np.tri(size, dtype=np.float32)
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        trees = {"key": halved_tree(size)}
+        engine = SampledEngine(CpuEngine(), n_folders)
+        drawn[size], estimate = processor_seconds(
+            lambda matrix=matrix, trees=trees, engine=engine: hb.tree_emd(matrix, trees, names, engine=engine)
+        )
+        line = f"  {size:5d} tokens: {n_folders} folders {drawn[size]:.1f} s"
+        line += f", error told {100 * engine.relative_error:.1f} %"
+        if size <= most_exact:
+            exact[size], right = processor_seconds(
+                lambda matrix=matrix, trees=trees: hb.tree_emd(matrix, trees, names, engine=CpuEngine())
+            )
+            pairs = rng.integers(0, size, (2, 100_000))
+            pairs = pairs[:, right[tuple(pairs)] > 0]
+            error = estimate[tuple(pairs)] / right[tuple(pairs)] - 1
+            line += (
+                f", found {100 * np.median(np.abs(error)) / 0.6745:.1f} %, all folders {exact[size]:.1f} s"
+            )
+        print(line, flush=True)
+    for label, times in (("all folders", exact), ("drawn folders", drawn)):
+        if len(times) > 1:
+            print(f"{label}: exponent {fitted_exponent(list(times), list(times.values())):.2f}")
+
+
+def approximate_questionnaire():
+    """A whole questionnaire of a network, exact and approximate."""
+    tensor = attention_tensor(512, 4, 8).astype(np.float32)
+    took, right = processor_seconds(lambda: hb.organize(tensor, start="order"))
+    print(f"  512 tokens, 32 heads, 3 iterations: all folders {took:.1f} s")
+    for n_folders in (1024, 4096, 16384):
+        took, found = processor_seconds(lambda n=n_folders: hb.organize(tensor, start="order", approximate=n))
+        away = {axis: hb.partition_distance(found.trees[axis], right.trees[axis]) for axis in right.axes}
+        print(
+            f"  {n_folders} folders {took:.1f} s, error told {100 * found.approximation_error:.1f} %, "
+            "trees away " + ", ".join(f"{axis} {distance:.3f}" for axis, distance in away.items()),
+            flush=True,
+        )
+
+
 def main():
     print(machine_line())
+    if "--approximate" in sys.argv:
+        place = sys.argv.index("--approximate") + 1
+        hb.organize(np.random.default_rng(0).random((64, 32), np.float32), ("item", "feature"))
+        approximate_questionnaire()
+        approximate([int(word) for word in sys.argv[place:]] or [1024, 2048, 4096, 8192])
+        return
     if "--long" in sys.argv:
         hb.organize(np.random.default_rng(0).random((64, 32), np.float32), ("item", "feature"))
         long_axes()

@@ -29,9 +29,10 @@ from haarbor.version import __version__
 
 if TYPE_CHECKING:
     from haarbor import datasets
-    from haarbor.analysis import organize_run
+    from haarbor.analysis import analyze, organize_run
     from haarbor.capturing import capture, load_model
     from haarbor.collapse import RankCollapse, rank_collapse
+    from haarbor.compare import Comparison, TrainingFilm, compare_runs, training_film
     from haarbor.diagnostics import (
         HeadDiagnostics,
         ModelDiagnostics,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         head_diagnostics,
         run_diagnostics,
     )
-    from haarbor.compare import Comparison, TrainingFilm, compare_runs, training_film
     from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
     from haarbor.pruning import ablate, load_pruned
@@ -146,6 +146,7 @@ _LATE = {
     "network_entropy": "haarbor.wavelets",
     "open_run": "haarbor.store",
     "organize": "haarbor.questionnaire",
+    "analyze": "haarbor.analysis",
     "organize_run": "haarbor.analysis",
     "paraproduct": "haarbor.paraproducts",
     "partition_distance": "haarbor.trees",
@@ -212,6 +213,7 @@ __all__ = [
     "TreeError",
     "__version__",
     "ablate",
+    "analyze",
     "attention_diagnostics",
     "binary_tree",
     "build_tree",

@@ -72,3 +72,48 @@ def test_products_in_float32_do_not_round_as_half_precision_does():
 
     assert error(in_float32=True) == 0.0
     assert error() > 1e-4
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"causal": True},
+        {"mask": torch.rand(1, 1, 3, 5, generator=torch.Generator().manual_seed(2)) > 0.3},
+        {"mask": torch.tensor([True] * 3 + [False] * 2).view(1, 1, 1, 5), "causal": True},
+        {"bias": torch.arange(60.0).view(1, 4, 3, 5), "softcap": 3.0},
+        {"sinks": torch.tensor([-1.0, 0.0, 1.0, 2.0])},
+    ],
+)
+def test_rows_are_those_of_the_whole(changes):
+    one = call(**changes)
+    logits = one.logits(ALL)
+    whole = one.probabilities(logits, ALL)
+    for rows in (slice(0, 1), slice(1, 3)):
+        part = one.logits(slice(1, 4), rows)
+        torch.testing.assert_close(part, logits[:, 1:, rows])
+        torch.testing.assert_close(one.probabilities(part, slice(1, 4), rows), whole[:, 1:, rows])
+        assert torch.equal(one.valid(rows), one.valid()[:, rows])
+
+
+def test_a_causal_call_sees_the_keys_up_to_its_own():
+    one = call(causal=True)
+    assert one.valid()[0].int().tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0]]
+    weights = one.probabilities(one.logits(ALL), ALL)
+    assert weights[:, :, ~one.valid()[0]].max() == 0
+    torch.testing.assert_close(weights.sum(-1), torch.ones(1, 4, 3))
+
+
+def test_blocks_cover_heads_and_rows_once_within_the_limit():
+    one = call()
+    for rows in (slice(None), slice(1, 3)):
+        for most in (1, 4 * 5, 4 * 10, 4 * 15, 4 * 30, 10**6):
+            seen = torch.zeros(4, 3, dtype=torch.int)
+            for heads, queries in one.blocks(rows, most_bytes=most):
+                seen[heads, queries] += 1
+                entries = (heads.stop - heads.start) * (queries.stop - queries.start) * 5
+                assert 4 * entries <= max(most, 4 * 5)
+            assert (seen[:, rows] == 1).all()
+            assert seen.sum() == seen[:, rows].numel()
+    # A head is divided only where all its rows together are too much.
+    assert list(one.blocks(most_bytes=4 * 15 * 3)) == [(slice(0, 3), slice(0, 3)), (slice(3, 4), slice(0, 3))]

@@ -1,5 +1,7 @@
 """Attention calls are reported whatever library a model is of."""
 
+import weakref
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -39,6 +41,23 @@ def test_the_mode_decides_what_computes_the_attention_of_a_hugging_face_model():
             model_forward(model, {"input_ids": IDS})
     assert all(weights is not None for weights in known["faithful"])
     assert all(weights is None for weights in known["transparent"])
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_what_a_report_computes_is_not_held(checked):
+    model = SMALL_MODELS["gpt2"].build("sdpa")
+    held = []
+
+    def on_call(_name, _module, call, _weights):
+        for where, rows in call.blocks(most_bytes=4 * 8 * 2):
+            weights = call.probabilities(call.logits(where, rows), where, rows)
+            held.append(weakref.ref(weights))
+            del weights
+            assert held[-1]() is None
+
+    with torch.no_grad(), recorded_calls(model, on_call, mode="transparent", checked=checked):
+        model_forward(model, {"input_ids": IDS[:1]})
+    assert len(held) == 3 * 4 * 4
 
 
 def test_models_of_transformers_are_told_from_others():

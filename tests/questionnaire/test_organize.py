@@ -179,7 +179,7 @@ def test_settings_travel_with_the_result(rng):
         "alpha": {"query": 1.0, "key": 1.0, "head": 1.0}, "beta": {"query": 0.5, "key": 0.5, "head": 0.5},
         "tree": "binary", "tree_constant": 2.0, "cut": "balanced", "refine": "published",
         "restraint": 0.01, "tolerance": 1e-4, "start": "affinity",
-        "engine": "cpu", "precision": "float32", "masked_entries": "unmasked",
+        "engine": "cpu", "precision": "float32", "masked_entries": "unmasked", "approximate": None,
     }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Analysis of a whole run: every batch is organised and scored, then all batches together."""
 
+from haarbor.analysis._analyze import analyze
 from haarbor.analysis._asked_part import asked_part, checked_batch, require_run
 from haarbor.analysis._builder_results import builder_results
 from haarbor.analysis._classical_trees import CLASSICAL, classical_trees
@@ -41,6 +42,7 @@ __all__ = [
     "RunRegularity",
     "ValidTokens",
     "alike_groups",
+    "analyze",
     "asked_part",
     "builder_results",
     "checked_batch",

@@ -73,7 +73,8 @@ class ClusterBatches:
         sizes = self._part.sizes
         lengths = (sizes.n_queries, sizes.n_keys, sizes.n_layers * sizes.n_heads)
         differences = math.prod(lengths) * sum(lengths) / 2
-        if self._question.options["tree"] == "haar" or differences < _WORTH_DIVIDING:
+        options = self._question.options
+        if options["tree"] == "haar" or options["approximate"] or differences < _WORTH_DIVIDING:
             return False
         # Only sums on processors can be divided into parts that make the same bits.
         workers = [None] * len(self._session.workers())

@@ -25,7 +25,10 @@ from haarbor.questionnaire import Consensus, MemoryPlan, OwnDistances, consensus
 from haarbor.store import Run, RunPart
 from haarbor.wavelets import HeadEntropy, NetworkEntropy, RankingStability, ranking_stability
 
-__all__ = ["RunAnalysis", "organize_run"]
+__all__ = ["HEAD_DISTANCES", "RunAnalysis", "finished_results", "keep_results", "organize_run"]
+
+HEAD_DISTANCES = "head-distances"
+"""Result of a batch whose attention was not kept: the distances of its heads along its own trees."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -125,7 +128,11 @@ def organize_run(
     batches = part.batches
     if not batches:
         raise DataError("the run must have at least one complete batch; it has none. Capture again.")
-    if memory is not None:
+    results_only = part.run.plan.keeps == "results"
+    if results_only and any(finished_results(part, batch, question) is None for batch in batches):
+        # Before anything is replaced: what is there could not be made again.
+        part.run.require_tensors()
+    if memory is not None and not results_only:
         # Before anything is done: what was kept must not be lost for a limit that is too small.
         plan = batch_plan(part, batches[0], memory)
         plan.require_offered(question.options["tree"], question.options["initial"])
@@ -154,7 +161,7 @@ def organize_run(
         elsewhere = None if session is None else ClusterBatches(part, question, memory, session)
         distances: dict[int, FloatArray] = {}
         for batch, found, between in _made(part, made, question, engine, memory, elsewhere):
-            _keep(part, batch, question, found)
+            keep_results(part, batch, question, found)
             each[batch] = found
             if between is not None:
                 distances[batch] = between
@@ -168,6 +175,8 @@ def organize_run(
         stability = ranking_stability(np.stack([each[batch].head_entropy.raw for batch in batches]))
         part.save_result(stability, "ranking-stability")
     if together is None:
+        if results_only:
+            distances = {batch: part.load_result(HEAD_DISTANCES, batch=batch) for batch in batches}
         tensors: Iterator[Any] = (
             OwnDistances(distances[batch]) if batch in distances else batch_tensor(part, batch, memory)
             for batch in batches
@@ -206,6 +215,11 @@ def _made(
         yield batch, batch_results(part, batch, question, engine, memory)[0], None
 
 
+def finished_results(part: RunPart, batch: int, question: Question) -> BatchResults | None:
+    """Results of a batch for a question, if all are there and whole."""
+    return _finished(part, batch, question, [])
+
+
 def _finished(part: RunPart, batch: int, question: Question, damaged: list[str]) -> BatchResults | None:
     """Return the results of a batch if all are there; append the names of damaged ones to `damaged`."""
     note = whole_result(part, NOTE, dict, damaged, batch=batch)
@@ -226,11 +240,12 @@ def _taken_back(part: RunPart, batch: int, question: Question) -> BatchResults |
     if values is None:
         return None
     found = BatchResults(values["organization"], values["head-entropy"], values["network-entropy"])
-    _keep(part, batch, question, found)
+    keep_results(part, batch, question, found)
     return found
 
 
-def _keep(part: RunPart, batch: int, question: Question, found: BatchResults) -> None:
+def keep_results(part: RunPart, batch: int, question: Question, found: BatchResults) -> None:
+    """Keep the results of a batch; the note of the question comes last and says that all are there."""
     results = {
         "organization": found.organization,
         "head-entropy": found.head_entropy,

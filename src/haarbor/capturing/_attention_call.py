@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-__all__ = ["AttentionCall", "OnCall"]
+__all__ = ["ALL_ROWS", "AttentionCall", "OnCall"]
+
+ALL_ROWS = slice(None)
 
 
 class AttentionCall(ABC):
@@ -59,22 +61,35 @@ class AttentionCall(ABC):
         """Query heads that share a key-value head."""
 
     @abstractmethod
-    def valid(self) -> torch.Tensor:
-        """Entries that are not masked, bool, shape (group, query, key); the union over heads."""
+    def valid(self, rows: slice = ALL_ROWS) -> torch.Tensor:
+        """Entries of some queries that are not masked, bool, shape (group, query, key); of any head."""
 
     @abstractmethod
-    def logits(self, where: slice) -> torch.Tensor:
-        """Scores of some heads before the mask, shape (group, heads, query, key)."""
+    def logits(self, where: slice, rows: slice = ALL_ROWS) -> torch.Tensor:
+        """Scores of some heads and queries before the mask, shape (group, heads, query, key)."""
 
     @abstractmethod
-    def probabilities(self, logits: torch.Tensor, where: slice) -> torch.Tensor:
-        """Softmax of the scores of some heads over their valid keys, in float32, same shape."""
+    def probabilities(self, logits: torch.Tensor, where: slice, rows: slice = ALL_ROWS) -> torch.Tensor:
+        """Softmax of the scores of some heads and queries over their valid keys, in float32, same shape."""
 
     def head_chunks(self, most_bytes: int = 32 << 20) -> Iterator[slice]:
         """Runs of heads whose scores in float32 take at most `most_bytes`, one head at least."""
         step = max(1, most_bytes // max(1, 4 * self.n_groups * self.n_queries * self.n_keys))
         for begin in range(0, self.n_heads, step):
             yield slice(begin, min(begin + step, self.n_heads))
+
+    def blocks(self, rows: slice = ALL_ROWS, most_bytes: int = 32 << 20) -> Iterator[tuple[slice, slice]]:
+        """Heads and queries whose scores in float32 take at most `most_bytes`, one row at least.
+
+        All queries of `rows` are taken together where they fit: only then is a head divided.
+        """
+        first, last, _ = rows.indices(self.n_queries)
+        row_bytes = max(1, 4 * self.n_groups * self.n_keys)
+        n_heads = max(1, most_bytes // (row_bytes * max(1, last - first)))
+        n_rows = max(1, most_bytes // row_bytes)
+        for head in range(0, self.n_heads, n_heads):
+            for row in range(first, last, n_rows):
+                yield slice(head, min(head + n_heads, self.n_heads)), slice(row, min(row + n_rows, last))
 
 
 OnCall = Callable[[str, torch.nn.Module, AttentionCall, torch.Tensor | None], None]

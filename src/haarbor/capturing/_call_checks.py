@@ -28,12 +28,12 @@ def gives_weights(call: AttentionCall, weights: torch.Tensor) -> bool:
     """
     if tuple(weights.shape) != call.shape:
         return False
-    # Padded queries see no key, and what comes out of that is not attention.
-    rows = call.valid().any(dim=2)[:, None, :, None]
     tolerance = _TOLERANCE.get(weights.dtype, _HALF)
-    for where in call.head_chunks():
-        found = call.probabilities(call.logits(where), where)
-        difference = torch.where(rows, found - weights[:, where].float(), 0.0)
+    for where, rows in call.blocks():
+        found = call.probabilities(call.logits(where, rows), where, rows)
+        # Padded queries see no key, and what comes out of that is not attention.
+        seen = call.valid(rows).any(dim=2)[:, None, :, None]
+        difference = torch.where(seen, found - weights[:, where, rows].float(), 0.0)
         # Not "greater": a difference that is no number is not small.
         if not bool((difference.abs() <= tolerance).all()):
             return False
@@ -57,15 +57,15 @@ def gives_output(call: AttentionCall, value: torch.Tensor, output: torch.Tensor)
     """
     if value.dim() != 4 or call.n_heads % value.shape[1] or output.shape[:3] != call.shape[:3]:
         return False
-    rows = call.valid().any(dim=2)[:, None, :, None]
     size = float(value.float().abs().max().clamp(min=1.0))
     tolerance = _TOLERANCE.get(output.dtype, _HALF) * size
     shared = call.n_heads // value.shape[1]
-    for where in call.head_chunks():
-        weights = call.probabilities(call.logits(where), where)
+    for where, rows in call.blocks():
+        weights = call.probabilities(call.logits(where, rows), where, rows)
+        seen = call.valid(rows).any(dim=2)[:, None, :, None]
         heads = torch.arange(where.start, where.stop, device=value.device) // shared
         found = torch.matmul(weights, value[:, heads].float())
-        difference = torch.where(rows, found - output[:, where].float(), 0.0)
+        difference = torch.where(seen, found - output[:, where, rows].float(), 0.0)
         if not bool((difference.abs() <= tolerance).all()):
             return False
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ import torch
 from haarbor.capturing._attention_interface import Mode
 from haarbor.capturing._batch_samples import BatchSamples
 from haarbor.capturing._compilation import uncompiled
-from haarbor.capturing._continued_run import CONTENT, WEIGHTS, begun_run, continued_plan
+from haarbor.capturing._continued_run import CONTENT, WEIGHTS, begun_run, continued_plan, continued_rows
 from haarbor.capturing._deferred_interruption import deferred_interruption
 from haarbor.capturing._equal_lengths import EqualLengths
 from haarbor.capturing._huggingface import has_huggingface
@@ -28,7 +29,7 @@ from haarbor.capturing._weights_digest import require_values, weights_digest
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError, HaarborError, SettingError
 from haarbor.on_progress import OnProgress
-from haarbor.options import require_choice
+from haarbor.options import require_choice, require_whole_number
 from haarbor.store import Run, RunPlan, StreamPlan, create_run, open_run
 
 __all__ = ["capture"]
@@ -40,20 +41,23 @@ def capture(
     location: str | os.PathLike[str],
     *,
     content: Sequence[Literal["probabilities", "logits"]] = ("probabilities",),
-    mode: Mode = "faithful",
+    mode: Mode | Literal["auto"] = "auto",
     dtype: Literal["float16", "float32"] = "float32",
+    pool: int = 1,
+    keeps: Literal["tensors", "results"] = "tensors",
     leave_out: Sequence[str] = (),
     groups: Literal["refuse", "heads"] = "refuse",
     name: str | None = None,
     settings: Mapping[str, Any] | None = None,
     on_progress: OnProgress | None = None,
     on_plan: Callable[[RunPlan], None] | None = None,
+    on_batch: Callable[[Run, int], None] | None = None,
 ) -> Run:
     """Record the attention of a model into a run store, one sample after another.
 
-    The model computes what it would have computed without being recorded, and no more than one layer's
-    attention is held in memory beside it. A capture that was interrupted continues where it stopped when
-    the same call is made again.
+    The model computes what it would have computed without being recorded, and no more than some rows of one
+    layer's attention are held in memory beside it. A capture that was interrupted continues where it stopped
+    when the same call is made again.
 
     Parameters
     ----------
@@ -71,12 +75,21 @@ def capture(
         Folder of the store, or a URL that zarr takes.
     content : sequence of {"probabilities", "logits"}
         Logits are scaled scores with any position bias, before the mask.
-    mode : {"faithful", "transparent"}, default "faithful"
-        For Hugging Face models. "faithful" runs their eager attention and records what it computes;
-        "transparent" runs SDPA, so that the output stays the same to the last bit, and computes the
-        attention a second time to record it.
+    mode : {"auto", "faithful", "transparent"}, default "auto"
+        For Hugging Face models. "faithful" runs their eager attention, which holds a whole layer's, and
+        records what it computes; "transparent" runs SDPA, so that the output stays the same to the last bit,
+        and computes the attention a second time to record it, some rows at a time: the one for long
+        contexts. "auto" is "faithful", and with `pool` "transparent".
     dtype : {"float16", "float32"}, default "float32"
         How numbers are stored. float16 takes half the space and keeps about three decimal digits.
+    pool : int, default 1
+        Where it is more than 1, means over blocks of `pool` x `pool` neighbouring tokens are stored. Masked
+        entries are probabilities of 0 and count as such, queries of padding are left out; so the rows of
+        means, weighted by the number of keys in each block, still sum to one. The last block may have fewer
+        tokens. Labels of the tokens become ranges of their positions. Not for logits.
+    keeps : {"tensors", "results"}, default "tensors"
+        "results" writes no attention: each batch is in memory while `on_batch` looks at it, and then gone.
+        :func:`haarbor.analyze` makes such runs.
     leave_out : sequence of str
         Names of layers whose attention is not recorded, or patterns of them such as ``"*.head.attention"``.
         Attention that cannot be recorded and is not named here is refused.
@@ -92,6 +105,8 @@ def capture(
         Told after every sample, with the step "capturing"; the total is None where it is not known.
     on_plan : function of RunPlan, optional
         Told what the run will hold, and how large it will be, before anything is written.
+    on_batch : function of (Run, int), optional
+        Called with the run and the number of each batch that has become complete.
 
     Returns
     -------
@@ -105,7 +120,16 @@ def capture(
         If the store cannot be written, or holds another run.
     """
     model = uncompiled(model)
-    _require_options(model, content, mode, dtype, name, settings, on_progress, on_plan)
+    pool = require_whole_number("pool", pool, 1)
+    _require_options(model, content, mode, dtype, name, settings, on_progress, on_plan, on_batch)
+    if mode == "auto":
+        mode = "faithful" if pool == 1 else "transparent"
+    require_choice("keeps", keeps, ("tensors", "results"))
+    if pool > 1 and "logits" in content:
+        raise SettingError(
+            "pool must go without logits; the softmax of their means is not the mean of the attention, and "
+            "those above the diagonal are seen by no query. Capture probabilities, or pool=1."
+        )
     leave_out = _checked_patterns(leave_out)
     require_choice("groups", groups, ("refuse", "heads"))
     require_values(model)
@@ -118,17 +142,20 @@ def capture(
     # One sample is run before anything is written, to see the layers: a missing one if there is any.
     trial = next(missing, None)
     sample = samples.first() if trial is None else trial[1]
-    observed = ObservedCalls(model, leave_out, groups_as_heads=groups == "heads")
+    observed = ObservedCalls(model, leave_out, groups_as_heads=groups == "heads", pool=pool)
     _observe(observed, model, sample, mode)
+    streams = observed.streams if begun is None else continued_rows(observed.streams, begun.plan)
     weights, content_digest = weights_digest(model), samples.content_digest
     plan = RunPlan(
         model=name or model_name(model),
         config_digest=config_digest(model, weights),
         contents=tuple(content),
         dtype=dtype,
-        streams=observed.streams,
+        streams=streams,
         n_batches=samples.n_samples,
-        labels=_label_kind(sample),
+        # A block of tokens is known by their positions.
+        labels=_label_kind(sample) if pool == 1 else "none",
+        keeps=keeps,
         settings={
             "mode": mode if has_huggingface(model) else "hooks",
             **({"leave_out": list(leave_out)} if leave_out else {}),
@@ -154,25 +181,34 @@ def capture(
             with ExitStack() as end, writer.batch(index) as batch:
                 lengths.require(index, sample)
                 recorder = SampleRecorder(
-                    observed, plan.streams, plan.contents, sample, lengths.checked(index, batch.write_layer)
+                    observed,
+                    plan.streams,
+                    plan.contents,
+                    sample,
+                    batch.write_rows,
+                    partial(lengths.require_layer, index),
                 )
                 with recorded_calls(
                     model, recorder.record, mode=mode, from_softmax=observed.from_softmax
                 ):  # fmt: skip
-                    output = _forward(model, sample)
+                    output = _forward(model, sample, mode)
                 recorder.require_complete()
                 for stream in plan.streams:
-                    batch.write_mask(stream.name, recorder.masks[stream.name])
+                    for number, rows in recorder.mask_rows(stream.name):
+                        batch.write_mask_rows(stream.name, number, rows)
                     if plan.labels != "none":
                         batch.write_labels(stream.name, *_stream_labels(stream, sample, len(plan.streams)))
                     kinds = stream_kinds(stream, sample, len(plan.streams))
                     if any(kinds):
                         batch.write_kinds(stream.name, *kinds)
-                if sample.picture is not None:
+                if sample.picture is not None and pool == 1:
                     batch.write_picture(sample.picture)
                 # A batch is either complete or absent: it is not interrupted while it becomes complete.
                 end.enter_context(deferred_interruption())
             samples.take_output(index, output)
+            if on_batch is not None:
+                on_batch(writer.run, index)
+            writer.let_go(index)
             if on_progress is not None:
                 on_progress("capturing", index + 1, plan.n_batches)
     return open_run(location)
@@ -200,7 +236,7 @@ def _require_options(
             f"found {content!r:.60}. Write content=('probabilities',) or content=('probabilities', 'logits')."
         )
     for what, value, offered in (
-        ("mode", mode, ("faithful", "transparent")),
+        ("mode", mode, ("auto", "faithful", "transparent")),
         ("dtype", dtype, ("float16", "float32")),
     ):
         if not isinstance(value, str) or value not in offered:
@@ -221,12 +257,12 @@ def _require_options(
     for function in functions:
         if function is not None and not callable(function):
             raise SettingError(
-                f"on_progress and on_plan must be functions; found {function!r:.60}."
+                f"on_progress, on_plan and on_batch must be functions; found {function!r:.60}."
                 " Pass functions, or leave them out."
             )
 
 
-def _forward(model: torch.nn.Module, sample: Sample) -> Any:
+def _forward(model: torch.nn.Module, sample: Sample, mode: Mode) -> Any:
     try:
         with torch.no_grad():
             return model_forward(model, sample.inputs)
@@ -243,11 +279,16 @@ def _forward(model: torch.nn.Module, sample: Sample) -> Any:
         out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in reason
         raise CaptureError(
             f"the model must run on its inputs; {type(model).__name__} fails on {shapes} with "
-            f"{type(error).__name__}: {reason}. " + _remedy(model, out_of_memory)
+            f"{type(error).__name__}: {reason}. " + _remedy(model, out_of_memory, mode)
         ) from error
 
 
-def _remedy(model: torch.nn.Module, out_of_memory: bool) -> str:
+def _remedy(model: torch.nn.Module, out_of_memory: bool, mode: Mode) -> str:
+    if out_of_memory and mode == "faithful" and has_huggingface(model):
+        return (
+            "Pass mode='transparent' (--mode transparent), which never holds the attention of a layer, or "
+            "take fewer tokens, or another device."
+        )
     if out_of_memory:
         return "Take fewer tokens, or another device."
     if any(weight.is_meta for weight in model.parameters()):
@@ -257,7 +298,7 @@ def _remedy(model: torch.nn.Module, out_of_memory: bool) -> str:
 
 def _observe(observed: ObservedCalls, model: torch.nn.Module, sample: Sample, mode: Mode) -> None:
     with recorded_calls(model, observed.on_call, mode=mode, on_missed=observed.on_missed, checked=True):
-        _forward(model, sample)
+        _forward(model, sample, mode)
     if not observed.computes_attention:
         raise CaptureError(_without_attention(model))
     ids = sample.inputs.get("input_ids")

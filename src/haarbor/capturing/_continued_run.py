@@ -16,7 +16,7 @@ from haarbor.store import Run, RunPlan, StreamPlan, is_passing, open_run
 if TYPE_CHECKING:
     from zarr.abc.store import Store
 
-__all__ = ["CONTENT", "KEYWORDS", "WEIGHTS", "begun_run", "continued_plan"]
+__all__ = ["CONTENT", "KEYWORDS", "WEIGHTS", "begun_run", "continued_plan", "continued_rows"]
 
 WEIGHTS = "weights"
 """Setting of a run with the digest of the weights alone, which tells why two models differ."""
@@ -32,6 +32,8 @@ KEYWORDS: Mapping[str, str] = {
     "model": "the model {}",
     "configuration": "the configuration {}",
     "heads": "attention of {}",
+    "keeps": "{}",
+    "pool": "pool={}",
     "tokens": "{} tokens per batch",
     "keys": "{} keys per batch",
     "batches": "{} batches",
@@ -81,6 +83,28 @@ def _run_elsewhere(location: str | Store) -> Run | None:
     # Nothing is there yet. Anything else that is wrong with the place shows when it is written to.
     except StoreError:
         return None
+
+
+def continued_rows(streams: tuple[StreamPlan, ...], there: RunPlan) -> tuple[StreamPlan, ...]:
+    """The streams of a capture, with the chunks of rows that the run was begun with.
+
+    Parameters
+    ----------
+    streams : tuple of StreamPlan
+    there : RunPlan
+        Of the run, which may have been begun when large layers were one chunk.
+
+    Returns
+    -------
+    tuple of StreamPlan
+    """
+    begun = {stream.name: stream for stream in there.streams}
+    return tuple(
+        dataclasses.replace(stream, rows_per_chunk=begun[stream.name].rows_per_chunk)
+        if stream.name in begun and begun[stream.name].layer_shape == stream.layer_shape
+        else stream
+        for stream in streams
+    )
 
 
 def continued_plan(there: RunPlan, here: RunPlan, place: str, words: Mapping[str, str] = KEYWORDS) -> RunPlan:
@@ -140,9 +164,12 @@ def _differences(there: RunPlan, here: RunPlan) -> Iterator[tuple[str, Any, Any]
     yield from pair("weights", *(str(digest)[:19] for digest in weights))
     yield from pair("configuration", there.config_digest[:19], here.config_digest[:19])
     yield from pair("heads", _heads(there), _heads(here))
+    keeping = {"tensors": "its attention kept", "results": "its results kept, not its attention"}
+    yield from pair("keeps", keeping[there.keeps], keeping[here.keeps])
     for one, other in zip(there.streams, here.streams, strict=True):
-        yield from pair("tokens", one.n_queries, other.n_queries)
-        yield from pair("keys", one.n_keys, other.n_keys)
+        yield from pair("pool", one.pool, other.pool)
+        yield from pair("tokens", one.n_tokens[0], other.n_tokens[0])
+        yield from pair("keys", one.n_tokens[1], other.n_tokens[1])
     yield from pair("batches", _count(there.n_batches), _count(here.n_batches))
     for name in ("contents", "dtype", "labels"):
         yield from pair(name, getattr(there, name), getattr(here, name))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from haarbor.array_types import FloatArray
 from haarbor.capturing.inputs import Sample
 from haarbor.errors import CaptureError
 from haarbor.store import StreamPlan
@@ -53,35 +52,27 @@ class EqualLengths:
                     f"{name or 'its tensor'}, sample {first} has {known[name]}. {_ADVICE}"
                 )
 
-    def checked(
-        self, index: int, write_layer: Callable[[str, int, Mapping[str, FloatArray]], None]
-    ) -> Callable[[str, int, Mapping[str, FloatArray]], None]:
-        """The same function, which refuses a layer with other queries or keys than the run was planned for.
+    def require_layer(self, index: int, stream: str, n_queries: int, n_keys: int) -> None:
+        """Refuse a layer with other queries or keys than the run was planned for.
 
         Parameters
         ----------
         index : int
             Of the sample.
-        write_layer : function of (stream, layer, arrays by content, each (head, query, key))
+        stream : str
+        n_queries, n_keys : int
 
-        Returns
-        -------
-        function
+        Raises
+        ------
+        CaptureError
         """
-
-        def write(stream: str, layer: int, arrays: Mapping[str, FloatArray]) -> None:
-            plan = self._streams.get(stream)
-            for array in () if plan is None else arrays.values():
-                found = array.shape[-2:]
-                if plan is not None and found != (plan.n_queries, plan.n_keys):
-                    raise CaptureError(
-                        f"the samples of a run must have equally many queries and keys; sample {index} has "
-                        f"{found[0]} x {found[1]} in the stream {stream!r}, the samples before it "
-                        f"{plan.n_queries} x {plan.n_keys}. {_ADVICE}"
-                    )
-            write_layer(stream, layer, arrays)
-
-        return write
+        plan = self._streams.get(stream)
+        if plan is not None and (n_queries, n_keys) != plan.n_tokens:
+            raise CaptureError(
+                f"the samples of a run must have equally many queries and keys; sample {index} has "
+                f"{n_queries} x {n_keys} in the stream {stream!r}, the samples before it "
+                f"{plan.n_tokens[0]} x {plan.n_tokens[1]}. {_ADVICE}"
+            )
 
 
 def _tokens(name: str, value: Any) -> bool:

@@ -42,10 +42,8 @@ def interface_call(module: torch.nn.Module, given: Mapping[str, Any], mode: Mode
     causal = given.get("is_causal")
     if causal is None:
         causal = getattr(module, "is_causal", True)
-    n_queries, n_keys = query.shape[2], key.shape[2]
-    if mode == "transparent" and mask is None and causal and n_queries > 1:
-        # Without a mask SDPA applies a causal one itself, aligned at the upper left corner.
-        mask = torch.ones(n_queries, n_keys, dtype=torch.bool, device=query.device).tril()[None, None]
+    # Without a mask SDPA applies a causal one itself, aligned at the upper left corner.
+    causal = mode == "transparent" and mask is None and bool(causal) and query.shape[2] > 1
     bias = given.get("position_bias")
     if isinstance(mask, torch.Tensor) and mask.is_floating_point():
         # Some models pass the position term of their scores inside the mask.
@@ -60,5 +58,6 @@ def interface_call(module: torch.nn.Module, given: Mapping[str, Any], mode: Mode
         mask=mask,
         softcap=given.get("softcap"),
         sinks=sinks,
+        causal=causal,
         in_float32=mode == "transparent",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection
 from fnmatch import fnmatchcase
@@ -16,6 +17,9 @@ from haarbor.store import StreamPlan
 
 __all__ = ["ObservedCalls"]
 
+# Layers larger than that in float32 are written in chunks of rows, and never held whole.
+_MOST_CHUNK_BYTES = 32 << 20
+
 
 class ObservedCalls:
     """Collects the calls of a forward pass, and tells to which layer of which stream each belongs.
@@ -27,12 +31,20 @@ class ObservedCalls:
         Patterns of names of layers that are not recorded, as of the shell.
     groups_as_heads : bool, default False
         Whether the heads of groups of tokens that attend apart from each other are heads of their own.
+    pool : int, default 1
+        Tokens along each side of the blocks whose means the run will hold.
     """
 
     def __init__(
-        self, model: torch.nn.Module, leave_out: Collection[str] = (), *, groups_as_heads: bool = False
+        self,
+        model: torch.nn.Module,
+        leave_out: Collection[str] = (),
+        *,
+        groups_as_heads: bool = False,
+        pool: int = 1,
     ) -> None:
         self._model, self._leave_out, self._groups_as_heads = model, tuple(leave_out), groups_as_heads
+        self._pool = pool
         self._calls: list[LayerCall] = []
         self._key_value_heads: list[tuple[int, ...]] = []
         self._seen: set[str] = set()
@@ -128,13 +140,18 @@ class ObservedCalls:
         n_heads, n_queries, n_keys = self._calls[own[0]].shape
         layers = tuple(self._key_value_heads[place] for place in own)
         shared = any(len(set(layer)) < n_heads for layer in layers)
+        blocks = [math.ceil(side / self._pool) for side in (n_queries, n_keys)]
+        row_bytes = 4 * n_heads * blocks[1]
         return StreamPlan(
             name=stream,
             n_layers=len(own),
             n_heads=n_heads,
-            n_queries=n_queries,
-            n_keys=n_keys,
+            n_queries=blocks[0],
+            n_keys=blocks[1],
             head_groups=layers if shared else None,
+            rows_per_chunk=min(blocks[0], max(1, _MOST_CHUNK_BYTES // row_bytes)),
+            pool=self._pool,
+            pooled_from=None if self._pool == 1 else (n_queries, n_keys),
         )
 
     @property

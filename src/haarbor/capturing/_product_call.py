@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from haarbor.capturing._additive_mask import open_entries
-from haarbor.capturing._attention_call import AttentionCall
+from haarbor.capturing._attention_call import ALL_ROWS, AttentionCall
 
 __all__ = ["ProductCall"]
 
@@ -32,6 +32,8 @@ class ProductCall(AttentionCall):
     softcap: float | None
     sinks: torch.Tensor | None
     """One extra score per head, which takes weight in the softmax and has no value; shape (head,)."""
+    causal: bool = False
+    """Whether a query sees the keys up to its own number only. A matrix that says so is never held whole."""
     in_float32: bool = False
     """Whether products are formed in float32 although the model works in half precision, as SDPA does."""
 
@@ -46,35 +48,46 @@ class ProductCall(AttentionCall):
         """Query heads that share a key-value head."""
         return int(self.query.shape[1] // self.key.shape[1])
 
-    def valid(self) -> torch.Tensor:
-        """Entries that are not masked, bool, shape (group, query, key); the union over heads."""
-        shape = (self.n_groups, self.n_queries, self.n_keys)
-        if self.mask is None:
-            return torch.ones((), dtype=torch.bool, device=self.query.device).expand(shape)
-        return open_entries(self.mask).any(dim=1).expand(shape)
+    def valid(self, rows: slice = ALL_ROWS) -> torch.Tensor:
+        """Entries of some queries that are not masked, bool, shape (group, query, key); of any head."""
+        first, last, _ = rows.indices(self.n_queries)
+        shape = (self.n_groups, last - first, self.n_keys)
+        seen = torch.ones((), dtype=torch.bool, device=self.query.device)
+        if self.causal:
+            seen = self._causal_rows(rows)
+        if self.mask is not None:
+            seen = seen & open_entries(_part(self.mask, slice(None), rows)).any(dim=1)
+        return seen.expand(shape)
 
-    def logits(self, where: slice) -> torch.Tensor:
-        """Scores of some heads before the mask, shape (group, heads, query, key)."""
+    def _causal_rows(self, rows: slice) -> torch.Tensor:
+        first, last, _ = rows.indices(self.n_queries)
+        shape = (last - first, self.n_keys)
+        return torch.ones(shape, dtype=torch.bool, device=self.query.device).tril(first)
+
+    def logits(self, where: slice, rows: slice = ALL_ROWS) -> torch.Tensor:
+        """Scores of some heads and queries before the mask, shape (group, heads, query, key)."""
         shared = torch.arange(where.start, where.stop, device=self.key.device) // self.head_group
-        query, key = self.query[:, where], self.key[:, shared]
+        query, key = self.query[:, where, rows], self.key[:, shared]
         if self.in_float32:
             query, key = query.float(), key.float()
         logits = torch.matmul(query, key.transpose(2, 3)) * self.scaling
         if self.softcap is not None:
             logits = torch.tanh(logits / self.softcap) * self.softcap
         if self.bias is not None:
-            logits = logits + _of_heads(self.bias, where)
+            logits = logits + _part(self.bias, where, rows)
         return logits
 
-    def probabilities(self, logits: torch.Tensor, where: slice) -> torch.Tensor:
-        """Softmax of the scores of some heads over their valid keys, in float32, same shape."""
+    def probabilities(self, logits: torch.Tensor, where: slice, rows: slice = ALL_ROWS) -> torch.Tensor:
+        """Softmax of the scores of some heads and queries over their valid keys, in float32, same shape."""
         scores = logits
+        if self.causal:
+            scores = scores.masked_fill(~self._causal_rows(rows), torch.finfo(scores.dtype).min)
         if self.mask is not None:
-            mask = _of_heads(self.mask, where)
+            mask = _part(self.mask, where, rows)
             if mask.dtype == torch.bool:
-                scores = logits.masked_fill(~mask, torch.finfo(logits.dtype).min)
+                scores = scores.masked_fill(~mask, torch.finfo(logits.dtype).min)
             else:
-                scores = logits + mask
+                scores = scores + mask
         if self.sinks is not None:
             sink = self.sinks[where].to(scores.dtype).reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)
             with_sink = torch.softmax(torch.cat([scores, sink], dim=-1).float(), dim=-1)
@@ -82,5 +95,7 @@ class ProductCall(AttentionCall):
         return torch.softmax(scores.float(), dim=-1)
 
 
-def _of_heads(tensor: torch.Tensor, where: slice) -> torch.Tensor:
-    return tensor if tensor.shape[1] == 1 else tensor[:, where]
+def _part(tensor: torch.Tensor, where: slice, rows: slice) -> torch.Tensor:
+    """Some heads and rows of what stands for all of them along an axis of one."""
+    tensor = tensor if tensor.shape[1] == 1 else tensor[:, where]
+    return tensor if tensor.shape[2] == 1 else tensor[:, :, rows]

@@ -77,9 +77,13 @@ def _ignored(_name: str, _why: str) -> None:
 
 
 class _Inside:
-    """What was computed inside an attention function."""
+    """What was computed inside an attention function; nothing of it while that is reported.
 
-    def __init__(self) -> None:
+    Reports compute a softmax for every chunk of rows, and to keep them all would be to keep the layer.
+    """
+
+    def __init__(self, *, is_report: bool) -> None:
+        self.is_report = is_report
         self.softmax: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.sdpa: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
@@ -121,7 +125,8 @@ class _Recording:
         if weights.dim() < 3 or dim not in (-1, weights.dim() - 1):
             return
         if self._inside is not None:
-            self._inside.softmax.append((scores, weights))
+            if not self._inside.is_report:
+                self._inside.softmax.append((scores, weights))
             return
         found = self._running.attention()
         if found is None:
@@ -137,7 +142,8 @@ class _Recording:
 
     def _on_sdpa(self, args: tuple[Any, ...], kwargs: dict[str, Any], output: torch.Tensor) -> None:
         if self._inside is not None:
-            self._inside.sdpa.append((args, kwargs))
+            if not self._inside.is_report:
+                self._inside.sdpa.append((args, kwargs))
             return
         name, module = self._running.attention() or self._running.innermost()
         if output.dim() > 4:
@@ -156,7 +162,7 @@ class _Recording:
             module: torch.nn.MultiheadAttention, args: tuple[Any, ...], kwargs: dict[str, Any], _output: Any
         ) -> None:
             if not self._running.inside(is_huggingface):
-                with self._within():
+                with self._within(is_report=True):
                     self._on_call(name, module, multihead_call(module, args, kwargs), None)
 
         return record
@@ -180,7 +186,7 @@ class _Recording:
         given = {**dict(zip(_ARGUMENTS, args, strict=False)), **options}
         with self._within() as inside:
             output = function(module, *args, **options)
-        with self._within():
+        with self._within(is_report=True):
             self._report(name, module, given, inside, output)
         return output
 
@@ -198,8 +204,8 @@ class _Recording:
             self._on_call(name, module, call, weights)
 
     @contextmanager
-    def _within(self) -> Iterator[_Inside]:
-        before, inside = self._inside, _Inside()
+    def _within(self, *, is_report: bool = False) -> Iterator[_Inside]:
+        before, inside = self._inside, _Inside(is_report=is_report)
         self._inside = inside
         try:
             yield inside

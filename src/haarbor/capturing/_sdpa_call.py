@@ -34,9 +34,6 @@ def sdpa_call(
     del value, dropout_p, enable_gqa
     query, key = with_four_axes(query), with_four_axes(key)
     bias = None
-    if is_causal:
-        shape = (query.shape[2], key.shape[2])
-        attn_mask = torch.ones(shape, dtype=torch.bool, device=query.device).tril()
     if attn_mask is not None:
         attn_mask = with_four_axes(attn_mask)
         if attn_mask.dtype != torch.bool:
@@ -49,6 +46,7 @@ def sdpa_call(
         mask=attn_mask,
         softcap=None,
         sinks=None,
+        causal=is_causal,
         in_float32=True,
     )
 

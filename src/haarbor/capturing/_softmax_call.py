@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from haarbor.capturing._additive_mask import open_entries
-from haarbor.capturing._attention_call import AttentionCall
+from haarbor.capturing._attention_call import ALL_ROWS, AttentionCall
 
 __all__ = ["SoftmaxCall", "softmax_call"]
 
@@ -57,26 +57,26 @@ class SoftmaxCall(AttentionCall):
         """Query heads that share a key-value head."""
         return self.shared_by
 
-    def valid(self) -> torch.Tensor:
-        """Entries that are not masked, bool, shape (group, query, key); the union over heads.
+    def valid(self, rows: slice = ALL_ROWS) -> torch.Tensor:
+        """Entries of some queries that are not masked, bool, shape (group, query, key); of any head.
 
         Where a query sees no key in one head, and some in another, the softmax of the one gives all keys the
         same weight, and all its entries count: so blocks are padded whose heads stand beside each other.
         """
-        seen = open_entries(self.scores)
+        seen = open_entries(self.scores[:, :, rows])
         sees_none = ~seen.any(dim=3)
         uneven = sees_none & ~sees_none.all(dim=1, keepdim=True)
         return (seen | uneven[..., None]).any(dim=1)
 
-    def logits(self, where: slice) -> torch.Tensor:
-        """Scores of some heads, zero where masked, shape (group, heads, query, key)."""
-        scores = self.scores[:, where]
+    def logits(self, where: slice, rows: slice = ALL_ROWS) -> torch.Tensor:
+        """Scores of some heads and queries, zero where masked, shape (group, heads, query, key)."""
+        scores = self.scores[:, where, rows]
         return torch.where(open_entries(scores), scores, torch.zeros_like(scores))
 
-    def probabilities(self, logits: torch.Tensor, where: slice) -> torch.Tensor:
-        """What the layer's own softmax gave for some heads, in float32, same shape."""
+    def probabilities(self, logits: torch.Tensor, where: slice, rows: slice = ALL_ROWS) -> torch.Tensor:
+        """What the layer's own softmax gave for some heads and queries, in float32, same shape."""
         del logits
-        return self.weights[:, where].float()
+        return self.weights[:, where, rows].float()
 
 
 def softmax_call(

@@ -30,4 +30,15 @@ def stream_kinds(
         return (), ()
     own = sample.decoder_kinds if part in ("decoder", "cross") else sample.kinds
     seen = sample.decoder_kinds if part == "decoder" else sample.kinds
-    return own if len(own) == stream.n_queries else (), seen if len(seen) == stream.n_keys else ()
+    n_queries, n_keys = stream.n_tokens
+    return (
+        _of_blocks(own, stream.pool) if len(own) == n_queries else (),
+        _of_blocks(seen, stream.pool) if len(seen) == n_keys else (),
+    )
+
+
+def _of_blocks(kinds: tuple[str, ...], pool: int) -> tuple[str, ...]:
+    """Kind of each block of tokens: that of all of them, or both, as in "text and image"."""
+    return tuple(
+        " and ".join(dict.fromkeys(kinds[begin : begin + pool])) for begin in range(0, len(kinds), pool)
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from haarbor.cli._analyze_command import analyze
 from haarbor.cli._capture_command import capture
 from haarbor.cli._collapse_command import collapse
 from haarbor.cli._compare_command import compare
@@ -51,6 +52,6 @@ def _options(
 
 
 for command in (
-    demo, look, capture, organize, report, figures, invariance, collapse, diagnose, compare, prune, info,
+    demo, look, capture, analyze, organize, report, figures, invariance, collapse, diagnose, compare, prune, info,
 ):  # fmt: skip
     app.command(cls=OnceOnly, context_settings=_HELP)(command)

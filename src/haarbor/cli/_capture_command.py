@@ -13,6 +13,7 @@ from haarbor.cli._capture_options import (
     GroupsOption,
     LeaveOutOption,
     LinesOption,
+    PoolOption,
     TargetOption,
     TokensOption,
 )
@@ -43,16 +44,18 @@ def capture(
     mode: Annotated[
         str,
         typer.Option(
-            metavar="faithful|transparent",
-            help="faithful: record eager attention; transparent: run SDPA, outputs bit for bit.",
+            metavar="auto|faithful|transparent",
+            help="faithful: record eager attention; transparent: run SDPA, outputs bit for bit, and never "
+            "hold a layer's attention; auto: faithful, and with --pool transparent.",
         ),
-    ] = "faithful",
+    ] = "auto",
     dtype: Annotated[
         str,
         typer.Option(
             metavar="float32|float16", help="How numbers are stored: float32, or float16 in half the space."
         ),
     ] = "float32",
+    pool: PoolOption = 1,
     lines: LinesOption = False,
     memory: Annotated[
         bool, typer.Option(help="Keep the tokens before each batch in memory (zoo:transformer-xl only).")
@@ -91,8 +94,9 @@ def capture(
         tokens=tokens,
         batches=batches,
         logits=logits,
-        mode=checked_choice("--mode", mode, ("faithful", "transparent")),
+        mode=checked_choice("--mode", mode, ("auto", "faithful", "transparent")),
         dtype=checked_choice("--dtype", dtype, ("float16", "float32")),
+        pool=pool,
         lines=lines,
         memory=memory,
         leave_out=tuple(leave_out or ()),

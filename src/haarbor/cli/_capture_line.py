@@ -12,7 +12,9 @@ Option = str | int | bool | tuple[str, ...] | None
 """Value of an option of the command line."""
 
 
-def capture_line(model: str, data: str, out: str, options: Mapping[str, Option]) -> str:
+def capture_line(
+    model: str, data: str, out: str, options: Mapping[str, Option], command: str = "capture"
+) -> str:
     """A ``haarbor capture`` command as one line; paths are shortened to their last part.
 
     Parameters
@@ -22,6 +24,8 @@ def capture_line(model: str, data: str, out: str, options: Mapping[str, Option])
     options : mapping of option to value
         True for a flag that was given, several values for an option that was given several times; options
         that are None or False are left out.
+    command : str, default "capture"
+        The command, if it is another one with the same options.
 
     Returns
     -------
@@ -33,7 +37,7 @@ def capture_line(model: str, data: str, out: str, options: Mapping[str, Option])
     "haarbor capture zoo:transformer-xl --data 'a b.txt' --out a.zarr --batches 3"
     """
     path = Path(model).expanduser()
-    words = ["haarbor", "capture", path.resolve().name if path.exists() else model]
+    words = ["haarbor", command, path.resolve().name if path.exists() else model]
     words += ["--data", _shown(data), "--out", Path(out).name]
     for name, value in options.items():
         if name == "--target" and isinstance(value, str):

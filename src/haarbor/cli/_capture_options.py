@@ -15,6 +15,7 @@ __all__ = [
     "GroupsOption",
     "LeaveOutOption",
     "LinesOption",
+    "PoolOption",
     "TargetOption",
     "TokensOption",
 ]
@@ -55,5 +56,13 @@ GroupsOption = Annotated[
 ]
 GgufOption = Annotated[
     str | None, typer.Option(metavar="FILE", help="Name of a GGUF file in the model's folder.")
+]
+PoolOption = Annotated[
+    int,
+    typer.Option(
+        metavar="B",
+        min=1,
+        help="Keep means over blocks of B x B neighbouring tokens, for contexts too long to keep whole.",
+    ),
 ]
 DeviceOption = Annotated[str, typer.Option(metavar="NAME", help="Where the model runs: cpu, cuda, ...")]

@@ -13,6 +13,8 @@ CAPTURE_WORDS: Mapping[str, str] = {
     "model": "the model {}",
     "configuration": "the configuration {}",
     "heads": "attention of {}",
+    "keeps": "{}",
+    "pool": "--pool {}",
     "tokens": "--tokens {}",
     "keys": "{} keys per batch",
     "batches": "--batches {}",

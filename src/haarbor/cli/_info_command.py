@@ -42,6 +42,7 @@ def info(
         "model": opened.model,
         "config_digest": plan.config_digest,
         "contents": list(opened.contents),
+        "keeps": plan.keeps,
         "dtype": plan.dtype,
         "streams": [
             {
@@ -50,6 +51,9 @@ def info(
                 "heads": s.n_heads,
                 "queries": s.n_queries,
                 "keys": s.n_keys,
+                "pool": s.pool,
+                "query_tokens": s.n_tokens[0],
+                "key_tokens": s.n_tokens[1],
             }
             for s in plan.streams
         ],
@@ -137,8 +141,15 @@ def _print(found: dict[str, Any]) -> None:
     if len(found["streams"]) > 1:
         row("heads", f"{found['heads']} in {len(found['streams'])} streams")
     for s in found["streams"]:
-        row(f"stream {s['name']}", f"{s['layers']} layers x {s['heads']} heads, {s['queries']} x {s['keys']}")
-    row("content", f"{', '.join(found['contents'])} as {found['dtype']}")
+        blocks = f" means over blocks of {s['pool']} x {s['pool']} tokens" if s["pool"] > 1 else ""
+        sizes = f"{s['queries']} x {s['keys']}{blocks}"
+        if blocks:
+            sizes += f" ({s['query_tokens']} x {s['key_tokens']} tokens)"
+        row(f"stream {s['name']}", f"{s['layers']} layers x {s['heads']} heads, {sizes}")
+    if found["keeps"] == "results":
+        row("content", f"results of {', '.join(found['contents'])}; the attention itself was not kept")
+    else:
+        row("content", f"{', '.join(found['contents'])} as {found['dtype']}")
     planned = "" if found["batches_planned"] is None else f" of {found['batches_planned']}"
     row("batches", f"{found['batches_complete']}{planned} complete")
     row("on disk", _on_disk(found["bytes_on_disk"], found["bytes_uncompressed"]))

@@ -15,6 +15,7 @@ from haarbor.cli._capture_options import (
     GroupsOption,
     LeaveOutOption,
     LinesOption,
+    PoolOption,
     TargetOption,
 )
 from haarbor.cli._model_argument import ModelArgument
@@ -57,6 +58,7 @@ def look(
         ),
     ] = None,
     batches: BatchesOption = 3,
+    pool: PoolOption = 1,
     lines: LinesOption = False,
     stream: StreamOption = None,
     target: TargetOption = None,
@@ -100,6 +102,7 @@ def look(
         tokens=tokens,
         usual_tokens=_TOKENS,
         batches=batches,
+        pool=pool,
         lines=lines,
         target=target,
         leave_out=tuple(leave_out or ()),

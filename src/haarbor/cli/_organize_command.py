@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from haarbor.cli._named import named
 from haarbor.cli._part_options import ContentOption, StreamOption
 from haarbor.cli._told_lines import tell_lines
 from haarbor.errors import SettingError
+
+if TYPE_CHECKING:
+    from haarbor.questionnaire import Organization
 
 __all__ = ["organize"]
 
@@ -97,6 +100,14 @@ def organize(
             callback=named,
         ),
     ] = None,
+    approximate: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="Estimate distances from N folders drawn at random, for very many tokens; tells the error.",
+        ),
+    ] = None,
     engine: Annotated[
         str,
         typer.Option(
@@ -134,6 +145,7 @@ def organize(
         "tree": checked_choice("--tree", tree, ("flexible", "binary", "haar")),
         "refine": checked_choice("--refine", refine, ("latest", "published")),
         "initial": checked_choice("--initial", initial, ("cosine", "gaussian")),
+        "approximate": approximate,
     }
     options["engine"] = _engine(checked_choice("--engine", engine, _ENGINES), scheduler)
     of_array = {"--array": array, "--axes": axes, "--heads-per-layer": heads_per_layer, "--causal": causal}
@@ -189,7 +201,8 @@ def _organize_run(
     sizes = opened.plan.stream(part.stream)
     n_heads = sizes.n_layers * sizes.n_heads
     say(
-        f"Organising {n_heads} head{'' if n_heads == 1 else 's'}, {sizes.n_queries} x {sizes.n_keys}, "
+        f"Organising {n_heads} head{'' if n_heads == 1 else 's'}, {sizes.n_queries} x {sizes.n_keys}"
+        f"{f' blocks of {sizes.pool} tokens' if sizes.pool > 1 else ''}, "
         f"{opened.n_batches} batch{'' if opened.n_batches == 1 else 'es'} ..."
     )
     on_cluster = isinstance(options["engine"], ClusterEngine)
@@ -205,7 +218,11 @@ def _organize_run(
         )
     diagnose(part)
     summary = organize_summary(opened, found)
-    summary["engine"] = part.load_result("organization", batch=part.batches[-1]).settings.engine
+    last = part.load_result("organization", batch=part.batches[-1])
+    summary["engine"] = last.settings.engine
+    summary["approximate"] = last.settings.approximate
+    summary["approximation_error"] = last.approximation_error
+    _tell_approximation(last)
     if not on_cluster:
         # Told afterwards, because "auto" chooses for each batch by its size.
         say(f"Engine: {engine_text(CpuEngine()) if summary['engine'] == 'cpu' else summary['engine']}.")
@@ -282,6 +299,7 @@ def _organize_array(
     found = organized_tensor(read, options)
     if found.settings.engine == "gpu":
         say("Computed on the GPU.")
+    _tell_approximation(found)
     written = write_organization(folder, found)
     if as_json:
         trees = {
@@ -299,6 +317,16 @@ def _organize_array(
         })  # fmt: skip
         return
     tell_lines([*array_lines(read, found), "", *_places(folder, written)])
+
+
+def _tell_approximation(found: Organization) -> None:
+    from haarbor.cli._said_line import say
+
+    if found.settings.approximate is not None:
+        say(
+            f"Approximate: distances from {found.settings.approximate} folders drawn at random; their "
+            f"standard error is at most about {100 * (found.approximation_error or 0):.2g} %."
+        )
 
 
 def _places(folder: Path | None, written: list[Path]) -> list[str]:

@@ -134,7 +134,7 @@ def write_run_tables(run: Run, folder: Path, content: str, stream: str) -> list[
         columns: dict[str, dict[str, Any]] = {
             "head": {"label": labels, "haar_entropy": [float(value) for value in entropy.raw]}
         }
-        if run.plan.labels != "none":
+        if run.plan.labels != "none" or sizes.pool > 1:
             texts, open_entries = part.labels(batch), part.mask(batch)
             for axis, other in (("query", 1), ("key", 0)):
                 # Padding is in no tree.

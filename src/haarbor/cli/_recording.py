@@ -41,7 +41,8 @@ class Recording:
     """None for the usual number, or as many as the model takes."""
     usual_tokens: int = 256
     logits: bool = False
-    mode: Literal["faithful", "transparent"] = "faithful"
+    mode: Literal["auto", "faithful", "transparent"] = "auto"
+    pool: int = 1
     dtype: Literal["float16", "float32"] = "float32"
     lines: bool = False
     memory: bool = False
@@ -53,6 +54,10 @@ class Recording:
     gguf: str | None = None
     device: str = "cpu"
     seed: int = 0
+    command: str = "capture"
+    """The command that makes such a run."""
+    recorder: Callable[..., Run] | None = None
+    """What records, called as haarbor.capture is; that itself if None."""
 
     def require(self) -> None:
         """Refuse what is wrong with the options and paths, before anything slow begins.
@@ -63,6 +68,11 @@ class Recording:
         """
         from haarbor.cli._capture_paths import require_data, require_model, require_place
 
+        if self.pool > 1 and self.logits:
+            raise SettingError(
+                "--pool must go without --logits; the softmax of their means is not the mean of the "
+                "attention. Leave one out."
+            )
         if self.memory and self.lines:
             raise SettingError(
                 "--memory must follow one text; --lines makes every line a text. Leave one out."
@@ -84,6 +94,12 @@ class Recording:
     def has_target(self) -> bool:
         """Whether the decoder is to read another text than the encoder."""
         return self.target not in (None, _SAME)
+
+    @property
+    def told_mode(self) -> str:
+        """The mode that the run is made with."""
+        usual = "faithful" if self.pool == 1 else "transparent"
+        return usual if self.mode == "auto" else self.mode
 
     def run(self, tell: Callable[[str], None]) -> Run:
         """Load the model and record it, saying what is done; a run that was begun before is continued.
@@ -111,8 +127,7 @@ class Recording:
             return self._recorded(loaded, tell)
 
     def _recorded(self, loaded: LoadedModel, tell: Callable[[str], None]) -> Run:
-        from haarbor.capturing import begun_run, continued_plan
-        from haarbor.capturing import capture as captured
+        from haarbor.capturing import begun_run, capture, continued_plan
         from haarbor.cli._capture_line import capture_line
         from haarbor.cli._capture_words import CAPTURE_WORDS, require_same_flags
         from haarbor.cli._progress import shown_steps
@@ -135,13 +150,14 @@ class Recording:
         begin = time.perf_counter()
         with shown_steps() as advance:
             advance("capturing", 0, len(samples))
-            run = captured(
+            run = (self.recorder or capture)(
                 loaded.model,
                 samples,
                 self.out,
                 content=("probabilities", "logits") if self.logits else ("probabilities",),
                 mode=self.mode,
                 dtype=self.dtype,
+                pool=self.pool,
                 leave_out=self.leave_out,
                 groups=self.groups,
                 name=loaded.name,
@@ -149,7 +165,9 @@ class Recording:
                     "data": samples.description,
                     "seed": self.seed,
                     "model_dtype": str(next(loaded.model.parameters()).dtype).removeprefix("torch."),
-                    "command": capture_line(self.model, data, self.out, self._options(loaded, data, tokens)),
+                    "command": capture_line(
+                        self.model, data, self.out, self._options(loaded, data, tokens), self.command
+                    ),
                     **({} if told_target is None else {"target": told_target}),
                 },
                 on_progress=advance,
@@ -275,7 +293,8 @@ class Recording:
             "--tokens": tokens if isinstance(loaded.takes, TokenInputs) else None,
             "--batches": self.batches,
             "--logits": self.logits,
-            "--mode": self.mode,
+            "--mode": self.told_mode,
+            "--pool": self.pool if self.pool > 1 else None,
             "--dtype": self.dtype,
             "--lines": self.lines,
             "--memory": self.memory,

@@ -69,6 +69,8 @@ def report(
     require_file_place("--out", Path(out), "the report")
     opened = [open_run(place) for place in runs]
     parts = [asked_part(run, content, stream) for run in opened]
+    for run in opened:
+        run.require_tensors()
     require_library("plotly.offline", user="a report", extra="report")
     _organize_where_needed(parts, batches)
     say("Writing the page ...")

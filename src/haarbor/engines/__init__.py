@@ -12,6 +12,7 @@ from haarbor.engines._gpu_engine import GpuEngine
 from haarbor.engines._parallel_map import parallel_map
 from haarbor.engines._row_parts import RowsEngine, joined_rows, row_parts
 from haarbor.engines._row_products import add_row_products, add_sparse_products
+from haarbor.engines._sampled_engine import SampledEngine
 from haarbor.engines._worker_threads import ordered_results, thread_count, usable_cores
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "GpuEngine",
     "L1Engine",
     "RowsEngine",
+    "SampledEngine",
     "add_row_products",
     "add_sparse_products",
     "checked_sums",

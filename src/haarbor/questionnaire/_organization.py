@@ -45,7 +45,11 @@ class Convergence:
     (n,). None for other trees, which lower nothing."""
 
 
-@stored_result("Organization")
+def _as_exact(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "approximation_error": None}
+
+
+@stored_result("Organization", version=2, upgrades={1: _as_exact})
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Organization:
     """Trees on every axis of a tensor, found by a questionnaire."""
@@ -67,6 +71,9 @@ class Organization:
     n_iterations: int
     """Iterations made; fewer than asked for if the trees settled."""
     settings: QuestionnaireSettings
+    approximation_error: float | None = None
+    """Relative standard error of the distances where they were estimated (``settings.approximate``), from the
+    folders that were drawn and rather too large than too small; None where all folders were summed."""
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -84,6 +91,8 @@ class Organization:
         if self.period > 1:
             state = f"period {self.period}"
         plural = "s" if self.n_iterations > 1 else ""
+        if self.settings.approximate is not None:
+            state += f", from {self.settings.approximate} folders drawn at random"
         return f"Organization({sizes}; {self.n_iterations} iteration{plural}, {state})"
 
     def _repr_html_(self) -> str:

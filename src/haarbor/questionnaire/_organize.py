@@ -10,10 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen, real_array
-from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine, engine_named, is_on_device
+from haarbor.engines import (
+    ClusterEngine,
+    CpuEngine,
+    GpuEngine,
+    L1Engine,
+    SampledEngine,
+    engine_named,
+    is_on_device,
+)
 from haarbor.errors import SettingError, ShapeError
 from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.options import found_text, require_function
+from haarbor.questionnaire._approximation import sampled_engine
 from haarbor.questionnaire._descent import Descent
 from haarbor.questionnaire._device_entries import checked_device_tensor
 from haarbor.questionnaire._divided_tensor import DividedTensor
@@ -64,6 +73,7 @@ def organize(
     content: Content = "auto",
     memory: int | str | None = None,
     on_plan: Callable[[MemoryPlan], object] | None = None,
+    approximate: int | None = None,
 ) -> Organization:
     r"""Trees on all axes of a tensor, each built from distances along the trees of the others.
 
@@ -121,6 +131,9 @@ def organize(
         and from there in blocks; the trees are the same.
     on_plan : function of a MemoryPlan, optional
         Called before the work starts, where `memory` is given; ``print`` tells the plan.
+    approximate : int, optional
+        Folders to draw at random for every matrix of distances, for axes too long to sum over all; on the
+        cores, and not for Haar trees. The settings of the result keep it, with an estimate of the error.
 
     Returns
     -------
@@ -195,10 +208,14 @@ def organize(
         engine=summing.name,
         precision="float64",
         masked_entries="unmasked",
+        approximate=approximate,
     )
     require_function("on_plan", on_plan)
     # Anything that has a shape and can be read head by head.
     source: Any = X
+    if settings.approximate is not None:
+        is_held = not on_device and memory is None and not isinstance(source, StreamedTensor | DividedTensor)
+        summing = sampled_engine(summing, settings.approximate, is_chosen=engine != "auto", is_held=is_held)
     if isinstance(source, DividedTensor):
         return _organized_from(source, settings, summing, {})
     # The limit is one of the host, where a tensor on a GPU takes nothing.
@@ -239,7 +256,10 @@ def organize(
         return DeviceQuestionnaire(tensor, settings, summing, given).answer()
     threads = summing.threads if isinstance(summing, CpuEngine) else None
     held = HeldTensor(tensor, names, settings.initial, threads)
-    return Questionnaire(held, settings, summing, given).answer()
+    found = Questionnaire(held, settings, summing, given).answer()
+    if isinstance(summing, SampledEngine):
+        return replace(found, approximation_error=summing.relative_error)
+    return found
 
 
 def _needs(X: object, n_iterations: object) -> dict[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from haarbor.errors import SettingError
 from haarbor.options import require_choice, require_real_number, require_whole_number
 from haarbor.stored_result import stored_result
 from haarbor.trees import DEFAULT_RESTRAINT, require_restraint
@@ -25,7 +26,11 @@ def _with_haar_fields(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "start": "affinity", "restraint": DEFAULT_RESTRAINT, "tolerance": 1e-4}
 
 
-@stored_result("QuestionnaireSettings", version=2, upgrades={1: _with_haar_fields})
+def _as_exact(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "approximate": None}
+
+
+@stored_result("QuestionnaireSettings", version=3, upgrades={1: _with_haar_fields, 2: _as_exact})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionnaireSettings:
     """Settings of one questionnaire, checked; its result holds them."""
@@ -50,6 +55,8 @@ class QuestionnaireSettings:
     precision: Literal["float32", "float64"]
     masked_entries: Literal["unmasked", "zero probabilities", "row mean of valid logits"]
     """How masked entries were treated."""
+    approximate: int | None = None
+    """Folders that were drawn at random for every matrix of distances; None where all were summed."""
 
     def __post_init__(self) -> None:
         require_choice("initial", self.initial, ("cosine", "gaussian"))
@@ -74,6 +81,14 @@ class QuestionnaireSettings:
             self, "tolerance", require_real_number("tolerance", self.tolerance, least=0, most=1)
         )
         object.__setattr__(self, "start", start)
+        if self.approximate is not None:
+            drawn = require_whole_number("approximate", self.approximate, 2)
+            object.__setattr__(self, "approximate", drawn)
+            if haar:
+                raise SettingError(
+                    "approximate must go with trees that are built from distances, 'flexible' or 'binary'; "
+                    "found tree='haar'. Leave one out."
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""

@@ -16,6 +16,7 @@ _OPTION_FLAGS = {
     "n_iterations": "--iterations",
     "refine": "--refine",
     "initial": "--initial",
+    "approximate": "--approximate",
 }
 
 

@@ -65,12 +65,18 @@ def _sentence(
 def _network(part: RunPart) -> dict[str, Any]:
     run, sizes = part.run, part.sizes
     kind = {"tokens": "tokens", "patches": "image patches", "none": "positions"}[run.plan.labels]
+    of_what = f"{sizes.n_keys} {kind}"
+    if sizes.pool > 1:
+        of_what = (
+            f"{sizes.n_tokens[1]} tokens, as means over {sizes.n_queries} x {sizes.n_keys} blocks of "
+            f"{sizes.pool} x {sizes.pool} neighbouring tokens"
+        )
     stream = f", stream {part.stream}" if len(run.streams) > 1 else ""
     what = "attention probabilities" if part.content == "probabilities" else "attention logits"
     text = (
         f"{run.model} has {sizes.n_layers * sizes.n_heads} attention heads, {sizes.n_heads} in each of "
         f"{_count(sizes.n_layers, 'layer')}. Here are their {what}{stream} on "
-        f"{_count(run.n_batches, 'batch')} of {sizes.n_keys} {kind}."
+        f"{_count(run.n_batches, 'batch')} of {of_what}."
     )
     return _sentence([text], "head-map")
 

@@ -15,6 +15,7 @@ from haarbor.store._head_tensor import HeadTensor
 from haarbor.store._import_arrays import import_arrays
 from haarbor.store._kept_result import KeptResult
 from haarbor.store._layout import is_passing
+from haarbor.store._pair_rows import PairRows
 from haarbor.store._pictures import MOST_PIXELS
 from haarbor.store._result_name import ResultName
 from haarbor.store._results_file import load_results_file, save_results_file
@@ -23,6 +24,7 @@ from haarbor.store._run_part import RunPart
 from haarbor.store._run_plan import RunPlan, StreamPlan
 from haarbor.store._run_writer import RunWriter
 from haarbor.store._stored_numbers import ErrorBound, error_bound
+from haarbor.store._token_blocks import block_labels, block_widths
 from haarbor.stored_result import stored_result
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "HeadTensor",
     "KeptResult",
     "Labels",
+    "PairRows",
     "ResultName",
     "Run",
     "RunPart",
@@ -40,6 +43,8 @@ __all__ = [
     "RunWriter",
     "StreamPlan",
     "arrays_in_file",
+    "block_labels",
+    "block_widths",
     "cache_contents",
     "create_run",
     "error_bound",

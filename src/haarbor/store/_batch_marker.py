@@ -52,7 +52,7 @@ class BatchMarker:
     plan: str
     """Digest of the plan of the run that the batch belongs to."""
     checksums: Mapping[str, tuple[str, ...]]
-    """For each array the crc32c of its chunks of this batch: one per layer, or one for a mask or picture."""
+    """For each array the crc32c of its chunks of this batch: layer by layer, in each the rows in order."""
     labels: Mapping[str, Labels]
     """For each stream the texts of queries and keys; empty for a run without labels."""
     picture: tuple[int, int, int] | None = None
@@ -122,7 +122,8 @@ class BatchMarker:
 
     def _require_parts_of(self, plan: RunPlan) -> None:
         n_chunks = {
-            array_path(stream.name, content): 1 if content == "mask" else stream.n_layers
+            array_path(stream.name, content): len(stream.row_chunks)
+            * (1 if content == "mask" else stream.n_layers)
             for stream in plan.streams
             for content in (*plan.contents, "mask")
         }

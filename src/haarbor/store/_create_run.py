@@ -11,6 +11,8 @@ from haarbor.options import found_text
 from haarbor.store._batch_marker import complete_batches
 from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._keys import Keys, keys_at
+from haarbor.store._layout import array_path
+from haarbor.store._passing_keys import PassingKeys
 from haarbor.store._run_document import is_run_of, stored_plan, write_plan
 from haarbor.store._run_plan import RunPlan
 from haarbor.store._run_writer import RunWriter
@@ -81,6 +83,9 @@ def create_run(
     (1,)
     """
     keys = keys_at(location, read_only=False, storage_options=storage_options)
+    if plan.keeps == "results":
+        paths = [array_path(stream.name, content) for stream in plan.streams for content in plan.contents]
+        keys = PassingKeys(keys, paths)
     begun = _continued(keys, plan, resume=resume, repair=repair)
     if check_space:
         _require_space(keys, plan, n_complete=len(complete_batches(keys)))

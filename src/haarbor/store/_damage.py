@@ -14,7 +14,7 @@ from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._keys import Keys
 from haarbor.store._layout import METADATA, PICTURES, array_path, batch_of_chunk, chunk_key
 from haarbor.store._pictures import read_picture
-from haarbor.store._planned_arrays import planned_array, require_planned
+from haarbor.store._planned_arrays import planned_array, planned_chunks, require_planned
 from haarbor.store._result_store import ResultStore
 from haarbor.store._run_document import planned_groups, require_group, stored_plan
 from haarbor.store._run_plan import RunPlan, StreamPlan
@@ -61,7 +61,7 @@ def damages(keys: Keys, plan: RunPlan) -> list[Damage]:
             # A writer that was killed at its very beginning may not have described them yet.
             _require_group(keys, group, is_needed=bool(batches))
     for stream in plan.streams:
-        for content in (*plan.contents, "mask"):
+        for content in (*plan.kept_contents, "mask"):
             with damage.noted(stream=stream.name, content=content):
                 _require_array(keys, plan, stream, content, batches)
     has_pictures = False
@@ -117,14 +117,14 @@ def _note_batch(damage: _Damages, keys: Keys, plan: RunPlan, marker: BatchMarker
     with damage.noted(batch=batch, content="picture"):
         read_picture(keys, marker)
     for stream in plan.streams:
-        for content in (*plan.contents, "mask"):
+        for content in (*plan.kept_contents, "mask"):
             path = array_path(stream.name, content)
             description = planned_array(plan, stream, content, batch + 1)
-            for layer, expected in enumerate(marker.checksums[path]):
-                number = -1 if content == "mask" else layer
+            chunks = zip(planned_chunks(stream, content), marker.checksums[path], strict=True)
+            for (layer, row_chunk), expected in chunks:
+                number = -1 if layer is None else layer
                 with damage.noted(batch=batch, stream=stream.name, content=content, layer=number):
-                    key = chunk_key(path, batch, None if content == "mask" else layer)
-                    read_chunk(keys, key, description, expected)
+                    read_chunk(keys, chunk_key(path, batch, layer, row_chunk), description, expected)
 
 
 def _note_results(damage: _Damages, keys: Keys, plan: RunPlan) -> None:

@@ -4,8 +4,10 @@ A run is one zarr group::
 
     zarr.json                                     attributes: format, version, plan, error_bound, digest
     <stream>/zarr.json
-    <stream>/probabilities | logits               (batch, layer, head, query, key), one chunk per layer
-    <stream>/mask                                 (batch, query, key), one chunk per batch
+    <stream>/probabilities | logits               (batch, layer, head, query, key), one chunk per layer, or
+                                                  several, each of some queries, where a layer is large; not
+                                                  there in a run that keeps results only
+    <stream>/mask                                 (batch, query, key), chunks of the same queries
     batches/<00003>/zarr.json                     the batch is complete; attributes: checksums, labels,
                                                   digest, and kinds of tokens where there are any
     pictures/<00003>                              (height, width, channel) of a batch; need not be there
@@ -81,17 +83,17 @@ def array_path(stream: str, name: str) -> str:
     return f"{stream}/{name}"
 
 
-def chunk_key(path: str, batch: int, layer: int | None = None) -> str:
-    """Key of the chunk of a batch, or of a layer of it, in an array.
+def chunk_key(path: str, batch: int, layer: int | None = None, row_chunk: int = 0) -> str:
+    """Key of the chunk of a batch, or of a layer of it, in an array; of some of its queries.
 
     Examples
     --------
-    >>> chunk_key("decoder/logits", 3, 1), chunk_key("decoder/mask", 3)
-    ('decoder/logits/c.3.1.0.0.0', 'decoder/mask/c.3.0.0')
+    >>> chunk_key("decoder/logits", 3, 1), chunk_key("decoder/mask", 3, row_chunk=2)
+    ('decoder/logits/c.3.1.0.0.0', 'decoder/mask/c.3.2.0')
     """
     if layer is None:
-        return f"{path}/c.{batch}.0.0"
-    return f"{path}/c.{batch}.{layer}.0.0.0"
+        return f"{path}/c.{batch}.{row_chunk}.0"
+    return f"{path}/c.{batch}.{layer}.0.{row_chunk}.0"
 
 
 def only_chunk_key(path: str, n_axes: int) -> str:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from haarbor.array_types import AnyArray, BoolArray, ByteArray, FloatArray, IntArray, frozen
+from haarbor.array_types import BoolArray, ByteArray, IntArray, frozen
 from haarbor.errors import StoreError
 from haarbor.printable import printable
 from haarbor.store._batch_marker import Labels, checked_batch, complete_batches, read_marker
-from haarbor.store._chunked_arrays import read_chunk
+from haarbor.store._chunk_reader import ChunkReader, damaged_run
 from haarbor.store._damage import Damage, damages
 from haarbor.store._damaged_part import DamagedPartError
-from haarbor.store._half_precision import from_half
 from haarbor.store._head_tensor import HeadTensor
 from haarbor.store._kept_result import KeptResult
 from haarbor.store._keys import Keys, Place, keys_at
-from haarbor.store._layout import array_path, chunk_key
+from haarbor.store._passing_keys import PassingKeys
 from haarbor.store._pictures import read_picture
-from haarbor.store._planned_arrays import planned_array, require_planned
 from haarbor.store._result_name import ResultName
 from haarbor.store._result_store import ResultStore
 from haarbor.store._run_document import read_plan
 from haarbor.store._run_part import RunPart
-from haarbor.store._run_plan import RunPlan, StoredContent, StreamPlan
+from haarbor.store._run_plan import RunPlan, StoredContent
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -216,26 +214,28 @@ class Run:
         Stored as float16, a value lies within :math:`\max(2^{-11} |x|, 2^{-25})` of the model's.
         """
         sizes = self._plan.stream(stream)
-        chunk = self._chunk_reader(batch, sizes, self._plan.content(content))
+        found = self._plan.content(content)
+        if self._plan.keeps == "results":
+            self.require_tensors(batch)
+        reader = ChunkReader(self._keys, self._plan, batch, sizes, found)
 
-        def layer_values(layer: int) -> FloatArray:
-            values: FloatArray = chunk(layer)[0, 0]
-            return from_half(values) if values.dtype == np.float16 else values
-
-        return HeadTensor(layer_values, sizes.n_layers, sizes.layer_shape)
+        return HeadTensor(reader.layer, sizes.n_layers, sizes.layer_shape)
 
     def mask(self, batch: int = 0, stream: str | None = None) -> BoolArray:
         """Valid entries of a batch, shape (n_queries, n_keys)."""
-        values: BoolArray = self._chunk_reader(batch, self._plan.stream(stream), "mask")(None)[0]
-        return frozen(values)
+        reader = ChunkReader(self._keys, self._plan, batch, self._plan.stream(stream), "mask")
+        return frozen(reader.mask())
 
     def labels(self, batch: int = 0, stream: str | None = None) -> Labels:
-        """Texts of the queries and keys of a batch; their positions where none were written."""
+        """Texts of the queries and keys of a batch; their positions where none were written.
+
+        Where means over blocks of tokens are stored, the positions of a block, such as "0-7".
+        """
         sizes = self._plan.stream(stream)
         marker = read_marker(self._keys, self._plan, batch)
         if sizes.name in marker.labels:
             return marker.labels[sizes.name]
-        return Labels(tuple(map(str, range(sizes.n_queries))), tuple(map(str, range(sizes.n_keys))))
+        return Labels(*sizes.positions)
 
     def token_kinds(self, batch: int = 0, stream: str | None = None) -> Labels:
         """What kind of token each query and key of a batch is, such as "text", "image" or "answer".
@@ -251,7 +251,23 @@ class Run:
         try:
             return read_picture(self._keys, marker)
         except DamagedPartError as error:
-            raise self._damaged(Damage(batch=batch, content="picture", reason=str(error))) from None
+            part = Damage(batch=batch, content="picture", reason=str(error))
+            raise damaged_run(self._keys, part) from None
+
+    def require_tensors(self, batch: int | None = None) -> None:
+        """Refuse a run that keeps results only, unless it is being made and still holds the batch.
+
+        Raises
+        ------
+        StoreError
+        """
+        if self._plan.keeps == "tensors":
+            return
+        if batch is None or not (isinstance(self._keys, PassingKeys) and self._keys.holds(batch)):
+            raise StoreError(
+                f"this needs the attention itself; {self._keys.address} keeps results only, as haarbor "
+                "analyze made it. Record the attention with haarbor capture, into another place."
+            )
 
     def size_on_disk(self) -> int:
         """Bytes of everything stored, results included."""
@@ -378,35 +394,6 @@ class Run:
         chosen = self.batches if batch is None else _chosen(batch)
         batches = (chosen,) if isinstance(chosen, int) else chosen or ()
         return {str(index): read_marker(self._keys, self._plan, index).digest for index in batches}
-
-    def _chunk_reader(self, batch: int, sizes: StreamPlan, content: str) -> Callable[[int | None], AnyArray]:
-        """Function from a layer, or None for a mask, to the chunk of it."""
-        marker = read_marker(self._keys, self._plan, batch)
-        path = array_path(sizes.name, content)
-        try:
-            room = require_planned(self._keys, self._plan, sizes, content, least=marker.batch + 1)
-        except DamagedPartError as error:
-            raise self._damaged(Damage(stream=sizes.name, content=content, reason=str(error))) from None
-        description = planned_array(self._plan, sizes, content, room)
-
-        def chunk(layer: int | None) -> AnyArray:
-            key, number = chunk_key(path, marker.batch, layer), -1 if layer is None else layer
-            try:
-                return read_chunk(self._keys, key, description, marker.checksums[path][max(0, number)])
-            except DamagedPartError as error:
-                part = Damage(
-                    batch=marker.batch, stream=sizes.name, content=content, layer=number, reason=str(error)
-                )
-                raise self._damaged(part) from None
-
-        return chunk
-
-    def _damaged(self, part: Damage) -> StoreError:
-        return StoreError(
-            f"a run must hold what was written; at {self._keys.address} {part}. run.verify() lists all such "
-            "parts; open it with haarbor.store.create_run(..., run.plan, repair=True), then capture again to "
-            "write them anew."
-        )
 
 
 def _chosen(batch: object) -> int | tuple[int, ...] | None:

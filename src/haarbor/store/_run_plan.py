@@ -15,11 +15,13 @@ from haarbor.options import found_text
 from haarbor.store._documents import digest_of, first_difference
 from haarbor.store._layout import MOST_BATCHES, RESERVED, name_fits
 from haarbor.store._stored_numbers import StoredDtype
+from haarbor.store._token_blocks import block_labels
 
-__all__ = ["LabelKind", "RunPlan", "StoredContent", "StreamPlan"]
+__all__ = ["Kept", "LabelKind", "RunPlan", "StoredContent", "StreamPlan"]
 
 StoredContent = Literal["probabilities", "logits"]
 LabelKind = Literal["tokens", "patches", "none"]
+Kept = Literal["tensors", "results"]
 
 # Far more than any network has; larger numbers are a mistake or damage, and would fill the memory.
 _MOST = {"n_layers": 10**5, "n_heads": 10**5, "n_queries": 10**7, "n_keys": 10**7}
@@ -42,6 +44,12 @@ class StreamPlan:
     head_groups: tuple[int, ...] | tuple[tuple[int, ...], ...] | None = None
     """Key-value head that each head of a layer uses, shape (n_heads,), or (n_layers, n_heads) where layers
     differ; None where each head has its own."""
+    rows_per_chunk: int | None = None
+    """Queries that are stored together; None where a layer is one chunk."""
+    pool: int = 1
+    """Tokens along each side of the blocks whose means are stored; 1 where attention is stored as it is."""
+    pooled_from: tuple[int, int] | None = None
+    """Tokens of the queries and keys before their blocks were formed; None where there are no blocks."""
 
     def __post_init__(self) -> None:
         if not name_fits(self.name) or self.name in RESERVED:
@@ -67,6 +75,41 @@ class StreamPlan:
             )
         if self.head_groups is not None:
             object.__setattr__(self, "head_groups", self._checked_groups())
+        self._require_rows()
+        self._require_blocks()
+
+    def _require_rows(self) -> None:
+        if self.rows_per_chunk is None:
+            return
+        if not _whole_number(self.rows_per_chunk, self.n_queries):
+            raise ShapeError(
+                f"rows_per_chunk of stream {self.name!r} must be a whole number from 1 to {self.n_queries}, "
+                f"or None; found {found_text(self.rows_per_chunk)}. Pass such a number."
+            )
+        rows = int(self.rows_per_chunk)
+        object.__setattr__(self, "rows_per_chunk", None if rows == self.n_queries else rows)
+
+    def _require_blocks(self) -> None:
+        if not _whole_number(self.pool, 10**7):
+            raise ShapeError(
+                f"pool of stream {self.name!r} must be a whole number from 1; found {found_text(self.pool)}. "
+                "Pass the number of tokens in a block."
+            )
+        object.__setattr__(self, "pool", int(self.pool))
+        sides: Any = self.pooled_from
+        if self.pool == 1 and sides is None:
+            return
+        is_pair = isinstance(sides, Sequence) and len(sides) == 2
+        if not is_pair or not all(_whole_number(side, 10**7) for side in sides):
+            found = None
+        else:
+            object.__setattr__(self, "pooled_from", (int(sides[0]), int(sides[1])))
+            found = tuple(math.ceil(side / self.pool) for side in sides)
+        if self.pool == 1 or found != (self.n_queries, self.n_keys):
+            raise ShapeError(
+                f"pooled_from of stream {self.name!r} must be the tokens of its {self.n_queries} x "
+                f"{self.n_keys} blocks of {self.pool}; found {found_text(sides)}. Pass both numbers."
+            )
 
     def _checked_groups(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
         given: Any = self.head_groups
@@ -102,17 +145,46 @@ class StreamPlan:
         """Shape of one layer of one batch, (n_heads, n_queries, n_keys)."""
         return (self.n_heads, self.n_queries, self.n_keys)
 
+    @property
+    def row_chunks(self) -> tuple[slice, ...]:
+        """Queries that are stored together, chunk by chunk."""
+        step = self.rows_per_chunk or self.n_queries
+        return tuple(
+            slice(begin, min(begin + step, self.n_queries)) for begin in range(0, self.n_queries, step)
+        )
+
+    @property
+    def n_tokens(self) -> tuple[int, int]:
+        """Tokens of the queries and of the keys, which are as many as those unless they are in blocks."""
+        return self.pooled_from or (self.n_queries, self.n_keys)
+
+    @property
+    def positions(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Positions of the queries and keys as texts, such as "7", or "0-7" for a block."""
+        queries, keys = self.n_tokens
+        return block_labels(queries, self.pool), block_labels(keys, self.pool)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""
-        groups = None if self.head_groups is None else json.loads(json.dumps(self.head_groups))
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        return {**values, "head_groups": groups}
+        values["head_groups"] = None if self.head_groups is None else json.loads(json.dumps(self.head_groups))
+        values["pooled_from"] = None if self.pooled_from is None else list(self.pooled_from)
+        # What most runs do not have is left out: their digests stay what they were before there was such.
+        usual = {"rows_per_chunk": None, "pool": 1, "pooled_from": None}
+        return {name: value for name, value in values.items() if name not in usual or value != usual[name]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> StreamPlan:
         """Stream from what :meth:`to_dict` gave."""
         groups = values["head_groups"]
-        return cls(**{**values, "head_groups": None if groups is None else tuple(groups)})
+        sides = values.get("pooled_from")
+        return cls(
+            **{
+                **values,
+                "head_groups": None if groups is None else tuple(groups),
+                "pooled_from": tuple(sides) if isinstance(sides, list) else sides,
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +215,8 @@ class RunPlan:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """JSON values: seed, mode, description of the data."""
     library_versions: Mapping[str, str] = field(default_factory=dict)
+    keeps: Kept = "tensors"
+    """"results" if the attention itself was not kept, only what was made from it."""
     digest: str = field(init=False, repr=False, compare=False, default="")
     """SHA-256 of everything above, which every batch is tied to."""
 
@@ -170,6 +244,10 @@ class RunPlan:
             raise SettingError(
                 f"labels must be 'tokens', 'patches' or 'none'; found {found_text(self.labels)}. "
                 "Pass one of them."
+            )
+        if not _is_among(self.keeps, ("tensors", "results")):
+            raise SettingError(
+                f"keeps must be 'tensors' or 'results'; found {found_text(self.keeps)}. Pass one of them."
             )
         if self.n_batches is not None:
             if not _whole_number(self.n_batches, MOST_BATCHES):
@@ -201,13 +279,18 @@ class RunPlan:
 
     @property
     def n_bytes_per_batch(self) -> int:
-        """Bytes of one batch before compression."""
+        """Bytes of one batch before compression, as far as it is kept."""
         n_bytes = 0
         for stream in self.streams:
             pairs = stream.n_queries * stream.n_keys
-            values = stream.n_layers * stream.n_heads * pairs * len(self.contents)
+            values = stream.n_layers * stream.n_heads * pairs * len(self.kept_contents)
             n_bytes += values * np.dtype(self.dtype).itemsize + pairs
         return n_bytes
+
+    @property
+    def kept_contents(self) -> tuple[StoredContent, ...]:
+        """Contents whose numbers are in the run; none where it keeps results only."""
+        return self.contents if self.keeps == "tensors" else ()
 
     @property
     def n_bytes(self) -> int | None:
@@ -241,6 +324,8 @@ class RunPlan:
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, fit for JSON."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
+        if self.keeps == "tensors":
+            del values["keeps"]
         return {
             **values,
             "streams": [stream.to_dict() for stream in self.streams],

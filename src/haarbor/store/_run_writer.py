@@ -26,6 +26,7 @@ from haarbor.store._layout import (
     marker_key,
     picture_path,
 )
+from haarbor.store._passing_keys import PassingKeys
 from haarbor.store._planned_arrays import planned_array, planned_arrays, require_planned
 from haarbor.store._result_name import ResultName
 from haarbor.store._result_store import ResultStore
@@ -153,6 +154,16 @@ class RunWriter:
             for content in self._plan.contents:
                 self._keys.delete_below(f"{RESULTS}/{stream.name}/{content}/batch-{batch:05d}")
 
+    def let_go(self, batch: int) -> None:
+        """Forget the attention of a batch where the run keeps results only; otherwise nothing happens.
+
+        Parameters
+        ----------
+        batch : int
+        """
+        if isinstance(self._keys, PassingKeys):
+            self._keys.let_go(checked_batch(batch))
+
     def close(self) -> None:
         """Release the lock; doing so twice is harmless."""
         self._release()
@@ -189,7 +200,7 @@ class RunWriter:
         """Describe the arrays that are not described yet, and damaged ones if `repair`."""
         room = max(self._complete, default=-1) + 1
         for stream in self._plan.streams:
-            for content in (*self._plan.contents, "mask"):
+            for content in (*self._plan.kept_contents, "mask"):
                 path = array_path(stream.name, content)
                 expected = planned_array(self._plan, stream, content, self._plan.n_batches or room)
                 try:
@@ -233,7 +244,7 @@ class RunWriter:
         if self._plan.n_batches is not None:
             return
         room = max((*self._complete, *more), default=-1) + 1
-        for path, description in planned_arrays(self._plan, room).items():
+        for path, description in planned_arrays(self._plan, room, self._plan.kept_contents).items():
             data = description.to_bytes()
             if self._keys.read(f"{path}/{METADATA}", MOST_BYTES) != data:
                 write_description(self._keys, path, description)
