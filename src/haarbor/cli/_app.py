@@ -52,6 +52,7 @@ def _options(
 
 
 for command in (
-    demo, look, capture, analyze, organize, report, figures, invariance, collapse, diagnose, compare, prune, info,
+    demo, look, capture, analyze, organize, report, figures,
+    invariance, collapse, diagnose, compare, prune, info,
 ):  # fmt: skip
     app.command(cls=OnceOnly, context_settings=_HELP)(command)

@@ -107,7 +107,9 @@ def _draw_trees(panel: Axes, film: TrainingFilm) -> None:
     )  # fmt: skip
     panel.set_title("trees")
     panel.set_ylabel("correlation, share of the l1 norm")
-    panel.legend(loc="best", handlelength=2.0)
+    # Above the lines, wherever they run.
+    panel.set_ylim(top=1.45)
+    panel.legend(loc="upper left", handlelength=2.0)
 
 
 def _draw_residuals(panel: Axes, film: TrainingFilm, residuals: FloatArray) -> None:
