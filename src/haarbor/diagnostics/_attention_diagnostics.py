@@ -160,7 +160,8 @@ def block_diagnostics(
         places = TokenPlaces(places.queries[queries], places.keys[keys], places.is_causal)
     seen = mask[np.ix_(queries, keys)]
     texts = [
-        [one[item] for item in kept] if one else [] for one, kept in zip(labels, (queries, keys), strict=True)
+        [one[int(item)] for item in kept] if one else []
+        for one, kept in zip(labels, (queries, keys), strict=True)
     ]
     weights = share_weights(seen, places, *texts)
     step = max(1, math.ceil(n_heads * seen.size * 4 / _SIMILARITY_BYTES))

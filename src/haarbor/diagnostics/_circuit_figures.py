@@ -25,9 +25,15 @@ class HeadCircuit:
     """Shape (width, value_width): what the head mixes is written as ``output @ mixed``."""
 
 
+def _triangle(matrix: FloatArray) -> FloatArray:
+    """Matrix of few rows with the same inner products of columns."""
+    found: FloatArray = np.asarray(np.linalg.qr(matrix, mode="r"))
+    return found
+
+
 def product_spectrum(left: FloatArray, right: FloatArray) -> FloatArray:
     """Singular values of ``left @ right``, shapes (m, k) and (k, n), from their small factors."""
-    small = np.linalg.qr(left, mode="r") @ np.linalg.qr(right.T, mode="r").T
+    small = _triangle(left) @ _triangle(right.T).T
     values: FloatArray = np.linalg.svd(small, compute_uv=False)
     return values
 
@@ -104,16 +110,20 @@ def composition_scores(circuits: Sequence[HeadCircuit], layers: IntArray) -> dic
     written = {}
     for head, circuit in enumerate(circuits):
         if circuit.value is not None:
-            triangle = np.linalg.qr(circuit.value.T, mode="r").T
+            triangle = _triangle(circuit.value.T).T
             columns = circuit.output @ triangle
             norm = float(np.linalg.norm(columns))
             if norm > 0:
-                written[head] = columns / norm
+                written[head] = (columns / norm).astype(np.float32)
+    before: list[int] = []
+    stacked = np.zeros((0, 0), dtype=np.float32)
     for later, circuit in enumerate(circuits):
         earlier = [head for head in written if layers[head] < layers[later]]
         if not earlier:
             continue
-        stacked = np.concatenate([written[head] for head in earlier], axis=1)
+        if earlier != before:
+            # The same for all heads of a layer.
+            before, stacked = earlier, np.concatenate([written[head] for head in earlier], axis=1)
         ends = np.cumsum([written[head].shape[1] for head in earlier])[:-1]
         readings = {"value": (circuit.output, circuit.value)}
         if circuit.query is not None and circuit.key is not None:
@@ -122,10 +132,11 @@ def composition_scores(circuits: Sequence[HeadCircuit], layers: IntArray) -> dic
         for kind, (outer, inner) in readings.items():
             if inner is None:
                 continue
-            reading = np.linalg.qr(outer, mode="r") @ inner
+            reading = _triangle(outer) @ inner
             norm = float(np.linalg.norm(reading))
             if norm > 0:
-                squares = ((reading @ stacked) ** 2).sum(axis=0)
+                products = (reading / norm).astype(np.float32) @ stacked
+                squares = np.einsum("ij,ij->j", products, products)
                 sums = np.array([part.sum() for part in np.split(squares, ends)])
-                found[kind][later, earlier] = np.sqrt(sums) / norm
+                found[kind][later, earlier] = np.sqrt(sums)
     return found

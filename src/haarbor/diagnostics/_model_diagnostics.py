@@ -154,7 +154,7 @@ def head_diagnostics(
     # Matrices as small as those of a head take longer on several threads than on one.
     with threadpool_limits(limits=1, user_api="blas"):
         figures |= circuit_figures(circuits)
-        composition = composition_scores(circuits, heads.layer_of_head)
+    composition = composition_scores(circuits, heads.layer_of_head)
     told("head diagnostics", 2, 4)
     # Without a residual stream there is nothing that the output could be relative to.
     with contextlib.suppress(PruningError):

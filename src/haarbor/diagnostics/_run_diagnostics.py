@@ -147,11 +147,12 @@ def _measured_part(part: RunPart) -> RunPart:
 def _of_batch(part: RunPart, batch: int) -> HeadDiagnostics:
     tensor, mask = part.tensor(batch), part.mask(batch)
     has_texts = part.run.plan.labels != "none"
-    labels = part.labels(batch) if has_texts else ((), ())
+    texts = part.labels(batch) if has_texts else None
+    labels = ((), ()) if texts is None else (texts.query, texts.key)
     blocks = tensor.head_blocks() if part.content == "probabilities" else _softmax_blocks(tensor, mask)
     n_blocks = tensor.shape[2] // tensor.heads_per_block
     same_sequence = part.stream.split(".")[0] != "cross"
-    return block_diagnostics(blocks, n_blocks, tensor.shape[2], mask, same_sequence, tuple(labels))
+    return block_diagnostics(blocks, n_blocks, tensor.shape[2], mask, same_sequence, labels)
 
 
 def _softmax_blocks(tensor: HeadTensor, mask: BoolArray) -> Iterator[FloatArray]:
