@@ -59,7 +59,8 @@ def test_the_example_of_every_command_can_be_typed(command, name):
 def test_placeholders_are_spelt_one_way(command, name):
     shown = command(name, "-h").out
     arguments = {"demo": [], "look": ["MODEL"], "capture": ["MODEL"], "prune": ["MODEL"],
-                 "analyze": ["MODEL"], "collapse": ["MODEL"], "diagnose": ["MODEL"], "report": ["RUN..."],
+                 "analyze": ["MODEL"], "collapse": ["MODEL"], "diagnose": ["MODEL"], "compare": ["RUN..."],
+                 "report": ["RUN..."],
                  "figures": ["RUN..."]}.get(name, ["RUN"])  # fmt: skip
     usage = shown.splitlines()[0].split()
     assert usage == ["Usage:", "haarbor", name, "[OPTIONS]", *arguments]

@@ -85,7 +85,7 @@ def compare(
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
 ) -> None:
-    """Compare networks, checkpoints of one, or one network on different inputs.
+    """Compare networks, checkpoints, or inputs of one network.
 
     Heads are matched, so that the matched ones are as near to each other as possible, and tested against
     pairs made by chance on tokens that the matching has not seen. Head trees, entropies, coherence and
