@@ -29,6 +29,7 @@ def test_results_are_left_and_what_needs_more_is_told_in_one_line(command, words
     assert "--pool 2" in told["settings"]["command"]
     shown = command("info", "results.zarr").out
     assert "the attention itself was not kept" in shown
+    assert "of attention)" not in shown
     assert "blocks of 2 x 2 tokens" in " ".join(shown.split())
     for needing in (
         ["report", "results.zarr"],

@@ -275,3 +275,19 @@ def test_organize_takes_a_builder_and_keeps_the_results_of_the_other(command, ca
     wrong = command("organize", out, "--tree", "oak")
     assert wrong.code == 2
     assert "--tree" in wrong.err
+
+
+def test_folders_drawn_at_random_are_told_with_their_error(command, copied_run):
+    done = command("organize", copied_run, "--approximate", "40", "--json")
+    assert done.code == 0, done.err
+    assert "Approximate: distances from 40 folders drawn at random; their standard error is" in done.err
+    found = json.loads(done.out)
+    assert found["approximate"] == 40
+    assert found["approximation_error"] > 0
+    # Asked for all of them, the answer is another one.
+    done = command("organize", copied_run, "--json")
+    assert json.loads(done.out)["approximate"] is None
+    assert json.loads(done.out)["batches_reused"] == 0
+    done = command("organize", copied_run, "--approximate", "40", "--tree", "haar")
+    assert done.code == 1
+    assert "approximate must go with trees that are built from distances" in done.line

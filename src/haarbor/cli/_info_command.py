@@ -152,7 +152,10 @@ def _print(found: dict[str, Any]) -> None:
         row("content", f"{', '.join(found['contents'])} as {found['dtype']}")
     planned = "" if found["batches_planned"] is None else f" of {found['batches_planned']}"
     row("batches", f"{found['batches_complete']}{planned} complete")
-    row("on disk", _on_disk(found["bytes_on_disk"], found["bytes_uncompressed"]))
+    if found["keeps"] == "results":
+        row("on disk", size_text(found["bytes_on_disk"]))
+    else:
+        row("on disk", _on_disk(found["bytes_on_disk"], found["bytes_uncompressed"]))
     if found["decoder_reads"] is not None:
         row("decoder", f"reads {found['decoder_reads']}")
     row("settings", ", ".join(f"{name}={value}" for name, value in found["settings"].items()))
