@@ -2,6 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import haarbor as hb
 from haarbor.analysis import head_scores
@@ -112,3 +113,10 @@ def test_damage_is_told_where_results_are_only_read(run):
         kept_diagnostics(open_run(run.location))
     assert len(run_diagnostics(open_run(run.location))) == 2
     assert len(kept_diagnostics(open_run(run.location))) == 2
+
+
+def test_means_over_blocks_of_tokens_are_refused(tmp_path):
+    model = hb.load_model("zoo:vision-transformer").model
+    run = hb.capture(model, [torch.zeros(1, 3, 32, 32)], tmp_path / "run.zarr", pool=4)
+    with pytest.raises(DataError, match=r"the run holds means over blocks of 4 x 4 tokens"):
+        run_diagnostics(run)

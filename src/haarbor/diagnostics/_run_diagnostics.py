@@ -55,10 +55,16 @@ def run_diagnostics(
     Raises
     ------
     DataError
-        If the run has no complete batch, or does not hold attention probabilities.
+        If the run has no complete batch, does not hold attention probabilities, or holds means over blocks of
+        tokens.
     """
     require_function("on_progress", on_progress)
     part = _measured_part(asked_part(run, None, stream))
+    if part.sizes.pool > 1:
+        raise DataError(
+            f"diagnostics look at single tokens; the run holds means over blocks of {part.sizes.pool} x "
+            f"{part.sizes.pool} tokens. Capture without pooling for them."
+        )
     batches = part.batches
     if not batches:
         raise DataError("the run must have at least one complete batch; it has none. Capture again.")
