@@ -2,7 +2,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import haarbor as hb
 from haarbor.analysis import head_scores
@@ -17,6 +16,7 @@ from haarbor.diagnostics import (
 from haarbor.errors import DataError, StoreError
 from haarbor.store import import_arrays, open_run
 from tests.analysis.damage import OF_ANY
+from tests.capturing.small_models import IDS, gpt2
 
 AXES = ("batch", "query", "key", "head")
 
@@ -116,7 +116,6 @@ def test_damage_is_told_where_results_are_only_read(run):
 
 
 def test_means_over_blocks_of_tokens_are_refused(tmp_path):
-    model = hb.load_model("zoo:vision-transformer").model
-    run = hb.capture(model, [torch.zeros(1, 3, 32, 32)], tmp_path / "run.zarr", pool=4)
+    run = hb.capture(gpt2(), [IDS[:2]], tmp_path / "run.zarr", pool=4)
     with pytest.raises(DataError, match=r"the run holds means over blocks of 4 x 4 tokens"):
         run_diagnostics(run)
