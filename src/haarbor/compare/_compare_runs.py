@@ -157,13 +157,10 @@ def compare_runs(
     pairs = list(combinations(range(len(parts)), 2))
     # Before anything is organised: whatever cannot be matched is refused at once.
     plans = [_plan(parts[one], parts[two], matching) for one, two in pairs]
-    sides = []
-    for place, part in enumerate(parts):
-        if on_progress is not None:
-            on_progress("organising", place, len(parts))
-        sides.append(_Side(part, organize_run(part, **question_before(part).to_result())))
-    if on_progress is not None:
-        on_progress("organising", len(parts), len(parts))
+    sides = [
+        _Side(part, organize_run(part, **question_before(part).to_result(), on_progress=on_progress))
+        for part in parts
+    ]
     found = []
     for number, ((one, two), (method, shared)) in enumerate(zip(pairs, plans, strict=True)):
         if on_progress is not None:

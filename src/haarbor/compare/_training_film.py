@@ -214,7 +214,7 @@ def training_film(
         if on_progress is not None:
             on_progress("checkpoints", number, len(parts))
         part = parts[place]
-        analysis = organize_run(part, **question_before(part).to_result())
+        analysis = organize_run(part, **question_before(part).to_result(), on_progress=on_progress)
         tree = analysis.consensus.tree if tree is None else tree
         chosen = [analysis.batches.index(batch) for batch in batches]
         found: dict[str, Any] = {
