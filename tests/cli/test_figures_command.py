@@ -27,9 +27,8 @@ def test_figures_of_two_runs_and_again_from_their_results(command, runs, tmp_pat
     places = (runs / "causal.zarr", runs / "open.zarr")
     done = command("figures", *places, "-o", tmp_path / "a", "--seeds", 1)
     assert done.code == 0, done.err
-    assert (
-        "figure1, figure2_1, figure3, figure4, figure5, figure6; table1, table1_stability, table2" in done.out
-    )
+    drawn = "figure1, figure2_1, figure3, figure4, figure5, figure6, head_types_1, head_types_2"
+    assert f"{drawn}; table1, table1_stability, table2" in done.out
     assert "causal: 2 layers, 6 heads, 2 batches of 16 x 16, probabilities." in done.out
     assert "open: 3 layers, 12 heads, 7 batches" in done.out
     assert "Most coarse structure" in done.out
@@ -40,7 +39,14 @@ def test_figures_of_two_runs_and_again_from_their_results(command, runs, tmp_pat
     done = command("figures", tmp_path / "a" / "results.npz", "--out", tmp_path / "b")
     assert done.code == 0, done.err
     one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("a", "b"))
-    assert one == two
+    # What is made of the runs themselves is not among the results.
+    assert {name for name in one if name.startswith("head_")} == {
+        f"head_{what}_{run}.{ending}"
+        for run in (1, 2)
+        for what, endings in (("types", ("png", "svg")), ("scores", ("csv", "md")))
+        for ending in endings
+    }
+    assert {name: data for name, data in one.items() if not name.startswith("head_")} == two
 
 
 def test_json_lists_files_and_key_numbers(command, undrawn, runs, tmp_path):
@@ -93,13 +99,13 @@ def test_a_finished_run_is_not_organised_again(command, undrawn, runs, tmp_path,
     copy = tmp_path / "run.zarr"
     shutil.copytree(runs / "open.zarr", copy)
     assert command("organize", copy).code == 0
-    module = importlib.import_module("haarbor.analysis._organize_run")
+    module = importlib.import_module("haarbor.analysis._batch_results")
 
     def refuse(*_words, **_options):
         raise AssertionError("organised again")
 
-    monkeypatch.setattr(module, "batch_results", refuse)
-    monkeypatch.setattr(module, "consensus", refuse)
+    monkeypatch.setattr(module, "organize", refuse)
+    monkeypatch.setattr(importlib.import_module("haarbor.analysis._organize_run"), "consensus", refuse)
     assert command("figures", copy, "-o", tmp_path / "out", "--seeds", 0).code == 0
 
 

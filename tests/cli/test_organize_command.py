@@ -87,9 +87,9 @@ def test_tables_of_a_run_are_written_where_they_are_asked_for(command, copied_ru
     run = hb.open_run(copied_run)
     folders = sorted(path.name for path in (tmp_path / "tables").iterdir())
     assert folders == (
-        [f"batch{batch}" for batch in run.batches]
+        [*(f"batch{batch}" for batch in run.batches), "head_scores.csv"]
         if run.n_batches > 1
-        else ["head.csv", "key.csv", "organization.npz", "query.csv"]
+        else ["head.csv", "head_scores.csv", "key.csv", "organization.npz", "query.csv"]
     )
 
 
@@ -153,7 +153,8 @@ def test_every_batch_of_an_array_has_its_tables(command, array):
     done = command("organize", "x.npy", "-o", "out")
     assert done.code == 0, done.err
     assert "x: 6 heads on 2 batches" in done.out
-    assert sorted(path.name for path in Path("out").iterdir()) == ["batch0", "batch1", "run.zarr"]
+    names = ["batch0", "batch1", "head_scores.csv", "run.zarr"]
+    assert sorted(path.name for path in Path("out").iterdir()) == names
     assert Path("out/batch1/query.csv").exists()
 
 

@@ -81,8 +81,8 @@ def figures(
     table of all scores of its heads. A run that is not organised yet is
     organised first; the results stay in it.
 
-    Several runs are put side by side. All of it can be made again without the runs, from the results.npz
-    among the files.
+    Several runs are put side by side. The figures and tables of the paper can be made again without the runs,
+    from the results.npz among the files.
 
     Where a run keeps a comparison with others, or a film of its training, that is drawn, too.
 

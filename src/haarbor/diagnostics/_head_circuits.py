@@ -65,6 +65,8 @@ def head_circuits(
 def _watched(
     model: torch.nn.Module, heads: NetworkHeads, sample: ModelBatch, modules: dict[str, torch.nn.Module]
 ) -> list[_Layer]:
+    projections = {layer.projection for layer in heads.layers}
+    inside = tuple(f"{layer.attention}." for layer in heads.layers)
     layers: list[_Layer] = []
     given: list[tuple[str, FloatArray]] = []
 
@@ -89,7 +91,7 @@ def _watched(
 
     with ExitStack() as hooks, torch.no_grad():
         for name, module in modules.items():
-            if is_projection(module):
+            if is_projection(module) and (name in projections or name.startswith(inside)):
                 hooks.callback(module.register_forward_hook(projected(name)).remove)
         hooks.enter_context(recorded_calls(model, on_call))
         forward(model, sample)
