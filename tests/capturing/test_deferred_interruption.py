@@ -40,7 +40,7 @@ def test_an_interruption_waits_for_the_end_of_the_block(plain_interrupts):
 
 def test_ctrl_c_while_a_batch_is_written_leaves_none_of_it(tmp_path, monkeypatch, plain_interrupts):
     written = []
-    original = BatchWriter.write_mask
+    original = BatchWriter.write_mask_rows
 
     def interrupted_there(self, *args):
         original(self, *args)
@@ -48,7 +48,7 @@ def test_ctrl_c_while_a_batch_is_written_leaves_none_of_it(tmp_path, monkeypatch
         if len(written) == 3:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(BatchWriter, "write_mask", interrupted_there)
+    monkeypatch.setattr(BatchWriter, "write_mask_rows", interrupted_there)
     model = gpt2()
     with pytest.raises(KeyboardInterrupt):
         capture(model, token_rows(model), tmp_path / "run")
