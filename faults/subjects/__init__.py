@@ -3,6 +3,7 @@
 from faults.subjects import (
     comparisons,
     datasets,
+    diagnostics,
     entropies,
     networks,
     paraproducts,
@@ -17,6 +18,7 @@ from faults.subjects import (
 __all__ = [
     "comparisons",
     "datasets",
+    "diagnostics",
     "entropies",
     "networks",
     "paraproducts",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import haarbor as hb
-from faults.hostile_settings import spoilt_choice, spoilt_text
+from faults.hostile_settings import spoilt_choice, spoilt_text, spoilt_whole_number
 from faults.small_network import small_gpt2
 from faults.spoilt import Spoilt, one_of
 from faults.stored_sample import without_waiting
@@ -166,6 +166,51 @@ def capture(rng: Rng) -> Call:
         },
         law=law,
         always=always,
+    )
+
+
+@subject("analyze")
+def analyze(rng: Rng) -> Call:
+    """Results of every batch, and no attention."""
+    model, batches = _network()
+
+    def analyzed(**given: Any) -> Any:
+        place = given.pop("location")
+        place = Path.cwd() / f"analyzed-{next(_NUMBERS)}.zarr" if place == "new" else place
+        run = hb.analyze(location=place, **given)
+        return {"entropies": [run.load_result("head-entropy", batch=batch).raw for batch in run.batches]}
+
+    def law(answer: Any, given: Mapping[str, Any]) -> str | None:
+        fair = len(answer["entropies"]) == len(batches) and all(
+            np.isfinite(values).all() for values in answer["entropies"]
+        )
+        return None if fair else f"{answer}"
+
+    places = (None, 5, "", "\0", "/dev/null/x", "nonsense://place", b"x", [], "\ud800")
+    odd_options = (5, "x", {"tree": "haar"}, {"engine": "cluster"}, {"nonsense": 1}, {"n_iterations": 0}, [1])
+    return Call(
+        function=analyzed,
+        arguments={
+            "model": model,
+            "batches": batches,
+            "location": "new",
+            "options": {"n_iterations": 1},
+            "k": int(rng.integers(1, 400)),
+            "network_k": int(rng.integers(1, 100)),
+            "memory": "1GB",
+        },
+        spoil={
+            "model": _spoilt_model,
+            "batches": _spoilt_batches,
+            "location": lambda rng, good: Spoilt("an odd place", one_of(rng, places), "refused"),
+            "options": lambda rng, good: Spoilt("odd options", one_of(rng, odd_options), "refused"),
+            "k": spoilt_whole_number,
+            "network_k": spoilt_whole_number,
+            "memory": lambda rng, good: Spoilt(
+                "odd memory", one_of(rng, ("x", "", "-1GB", "0", 0, -5, 1.5, [], {}, "1B", np.nan)), "refused"
+            ),
+        },
+        law=law,
     )
 
 

@@ -51,7 +51,10 @@ def test_padding_changes_nothing(rng):
 def test_figures_follow_a_permutation_of_heads(rng):
     X = attention(rng, np.tri(7, dtype=bool), 11)
     order = rng.permutation(11)
-    plain, moved = attention_diagnostics(X, np.tri(7)), attention_diagnostics(X[:, :, order], np.tri(7))
+    plain, moved = (
+        attention_diagnostics(X, np.tri(7, dtype=bool)),
+        attention_diagnostics(X[:, :, order], np.tri(7, dtype=bool)),
+    )
     for name, values in plain.figures.items():
         np.testing.assert_allclose(moved.figures[name], values[order], rtol=1e-6, err_msg=name)
     np.testing.assert_array_equal(order[moved.nearest], plain.nearest[order])
@@ -111,7 +114,7 @@ def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ShapeError, match="axes query, key, head"):
         attention_diagnostics(np.ones((3, 3)))
     with pytest.raises(ShapeError, match="mask must have shape"):
-        attention_diagnostics(np.full((3, 3, 1), 1 / 3), np.ones((2, 3)))
+        attention_diagnostics(np.full((3, 3, 1), 1 / 3), np.ones((2, 3), bool))
     with pytest.raises(ShapeError, match="labels of the keys must be 3 texts; found 1"):
         attention_diagnostics(np.full((3, 3, 1), 1 / 3), labels=("abc", "a"))
     with pytest.raises(DataError, match="every entry is masked"):

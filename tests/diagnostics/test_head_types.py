@@ -18,14 +18,14 @@ def rows(pick, causal=True):
 
 
 def typed(matrices, causal=True, first="", last="", **options):
-    mask = np.tri(N) if causal else np.ones((N, N))
+    mask = np.tri(N, dtype=bool) if causal else np.ones((N, N), bool)
     texts = [first, *(f"t{i}" for i in range(N - 2)), last] if first or last else ()
     found = attention_diagnostics(np.stack(matrices, axis=2), mask, labels=(texts, texts))
     return [kind.name for kind in head_types([found], **options)]
 
 
 def test_heads_of_a_decoder():
-    spread = np.tri(N) / np.arange(1, N + 1)[:, None]
+    spread = np.tri(N, dtype=bool) / np.arange(1, N + 1)[:, None]
     scattered = rows(lambda i: (7 * i) % 23 if i > 8 else i - 5)
     near = rows(lambda i: i - 1 - i % 3)
     matrices = [
@@ -47,7 +47,7 @@ def test_heads_of_an_encoder():
 def test_a_head_of_the_same_token():
     texts = [f"t{i % 8}" for i in range(N)]
     X = rows(lambda i: i - 8 if i >= 8 else 3)[:, :, None]
-    found = attention_diagnostics(X, np.tri(N), labels=(texts, texts))
+    found = attention_diagnostics(X, np.tri(N, dtype=bool), labels=(texts, texts))
     (kind,) = head_types([found])
     assert (kind.name, kind.figure) == ("same token", "same_token")
     assert kind.value == found.figures["same_token"][0]

@@ -129,6 +129,8 @@ def rank_collapse(
     chosen = tuple(VARIANTS) if variants is None else _checked_variants(variants)
     require_function("on_progress", on_progress)
     given = model_batches(batches)
+    if not all(len(batch) for batch in given):
+        raise DataError("every batch must have a sample; found one with none. Leave it out.")
     network = without_scores(model)
     example = network if like is None else without_scores(like)
     blocks = network_blocks(example, next(given[0].rows()))

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
+from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen, real_array
 from haarbor.diagnostics._attention_shares import SHARES, share_weights
 from haarbor.diagnostics._matrix_spectra import SPECTRAL, matrix_spectra
 from haarbor.diagnostics._token_places import TokenPlaces, token_places
 from haarbor.engines import parallel_map
-from haarbor.errors import DataError, ShapeError
+from haarbor.errors import DataError, SettingError, ShapeError
+from haarbor.named_axes import boolean_array
+from haarbor.options import found_text, is_row, require_flag
 from haarbor.stored_result import stored_result
 
 __all__ = ["ATTENTION_FIGURES", "SINK", "HeadDiagnostics", "attention_diagnostics", "block_diagnostics"]
@@ -102,7 +104,7 @@ def attention_diagnostics(
     Raises
     ------
     ShapeError
-        If the shapes do not fit.
+        If the shapes do not fit, or the mask is not boolean.
     DataError
         If the entries are no shares: negative, not finite, or more than 1 in all for a query.
 
@@ -112,21 +114,27 @@ def attention_diagnostics(
 
     >>> X = np.zeros((4, 4, 2))
     >>> X[0, 0], X[[1, 2, 3], [0, 1, 2], 0], X[1:, 0, 1] = 1, 1, 1
-    >>> found = attention_diagnostics(X, np.tri(4))
+    >>> found = attention_diagnostics(X, np.tri(4, dtype=bool))
     >>> np.round(found.figures["previous_token"], 3), np.round(found.figures["first_token"], 3)
     (array([1.   , 0.333]), array([0.5, 1. ]))
     """
-    array: FloatArray = np.asarray(tensor)
+    array: FloatArray = real_array(tensor, "the attention")
+    require_flag("same_sequence", same_sequence)
     if array.ndim != 3 or not array.size:
         raise ShapeError(
             f"attention must have the axes query, key, head; found shape {array.shape}. Pass such an array."
         )
     n_queries, n_keys, n_heads = array.shape
-    valid: BoolArray = np.ones(array.shape[:2], bool) if mask is None else np.asarray(mask, dtype=bool)
+    valid: BoolArray = np.ones(array.shape[:2], bool) if mask is None else boolean_array(mask)
     if valid.shape != (n_queries, n_keys):
         raise ShapeError(
             f"the mask must have shape {(n_queries, n_keys)}; found {valid.shape}. Pass one entry per query "
             "and key."
+        )
+    if not is_row(labels) or len(labels) != 2 or not all(map(is_row, labels)):
+        raise SettingError(
+            f"labels must be two lists of texts, of the queries and of the keys; found {found_text(labels)}. "
+            "Pass both, or leave them out."
         )
     for name, texts, size in (("queries", labels[0], n_queries), ("keys", labels[1], n_keys)):
         if len(texts) not in (0, size):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.array_types import FloatArray, IntArray, frozen, plain_array
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.on_progress import OnProgress
-from haarbor.options import require_function, require_whole_number
+from haarbor.options import require_function, require_seed, require_whole_number
 from haarbor.stored_result import stored_result
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ MODEL_FIGURES = (
 )
 _PERIOD = 48
 _N_REPEATED = 8
+_MOST_TOKENS = 8192
+"""Of repeated tokens, where a model has places for any number."""
 
 
 @stored_result("ModelDiagnostics")
@@ -123,7 +125,7 @@ def head_diagnostics(
         If an option is out of its range.
     """
     require_function("on_progress", on_progress)
-    require_whole_number("seed", seed)
+    require_seed(seed)
     require_whole_number("n_repeated", n_repeated, 1)
     if period is not None:
         require_whole_number("period", period, 2)
@@ -138,6 +140,8 @@ def head_diagnostics(
     told = on_progress or (lambda _step, _done, _total: None)
     given = model_batches(batches)
     rows = [row for batch in given for row in batch.rows()]
+    if not rows:
+        raise DataError("the batches must have a sample; found none in all. Pass some texts or images.")
     heads = network_heads(model, rows[0])
     n_heads = heads.n_heads
     figures = {name: np.full(n_heads, np.nan) for name in MODEL_FIGURES}
@@ -146,6 +150,11 @@ def head_diagnostics(
     length = 0
     if rows[0].tokens is not None:
         ids, longest = _vocabulary(model, rows, vocabulary)
+        if period is not None and period > longest // 2:
+            raise SettingError(
+                f"period must be at most half of the {longest} tokens that the model has places for; found "
+                f"{period}. Pass a smaller one, or leave it out."
+            )
         length = period or min(_PERIOD, longest // 2)
         samples = list(repeated_batches(rows[0], ids, length, n_repeated, seed))
         figures |= _on_repeated(model, heads, samples, length)
@@ -182,11 +191,11 @@ def _vocabulary(model: torch.nn.Module, rows: list[ModelBatch], given: Any) -> t
     takes = model_inputs(model) if is_huggingface(model) else None
     if isinstance(takes, TokenInputs):
         ids = np.setdiff1d(np.arange(takes.vocab_size), np.array(sorted(takes.reserved_ids), dtype=np.int64))
-        longest = takes.max_tokens or 2 * _PERIOD
+        longest = takes.max_tokens or _MOST_TOKENS
     else:
         ids = seen
     if given is not None:
-        ids = np.unique(np.asarray(given))
+        ids = np.unique(plain_array(given, "vocabulary"))
         if not ids.size or not np.issubdtype(ids.dtype, np.integer) or ids.min() < 0:
             raise SettingError(
                 "vocabulary must be ids of tokens, whole numbers from 0 on; found "
