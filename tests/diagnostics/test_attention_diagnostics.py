@@ -3,7 +3,7 @@ import pytest
 
 from haarbor.diagnostics import ATTENTION_FIGURES, attention_diagnostics
 from haarbor.diagnostics import _attention_diagnostics as module
-from haarbor.errors import DataError, ShapeError
+from haarbor.errors import DataError, SettingError, ShapeError
 from tests.diagnostics.slow_diagnostics import slow_figures
 
 
@@ -116,6 +116,10 @@ def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ShapeError, match="mask must have shape"):
         attention_diagnostics(np.full((3, 3, 1), 1 / 3), np.ones((2, 3), bool))
     with pytest.raises(ShapeError, match="labels of the keys must be 3 texts; found 1"):
-        attention_diagnostics(np.full((3, 3, 1), 1 / 3), labels=("abc", "a"))
+        attention_diagnostics(np.full((3, 3, 1), 1 / 3), labels=(list("abc"), ["a"]))
+    with pytest.raises(SettingError, match="labels must be two lists of texts"):
+        attention_diagnostics(np.full((3, 3, 1), 1 / 3), labels=("abc", "abc"))
+    with pytest.raises(ShapeError, match="mask must be boolean"):
+        attention_diagnostics(np.full((3, 3, 1), 1 / 3), np.ones((3, 3)))
     with pytest.raises(DataError, match="every entry is masked"):
-        attention_diagnostics(np.full((3, 3, 1), 1 / 3), np.zeros((3, 3)))
+        attention_diagnostics(np.full((3, 3, 1), 1 / 3), np.zeros((3, 3), bool))

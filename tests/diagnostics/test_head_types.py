@@ -64,8 +64,8 @@ def test_every_type_has_its_words():
 
 
 def test_figures_are_means_over_the_batches_that_have_them():
-    one = attention_diagnostics(np.full((4, 4, 1), 0.25), labels=("abca", "abca"))
-    two = attention_diagnostics(np.full((2, 2, 1), 0.5), labels=("ab", "ab"))
+    one = attention_diagnostics(np.full((4, 4, 1), 0.25), labels=(list("abca"), list("abca")))
+    two = attention_diagnostics(np.full((2, 2, 1), 0.5), labels=(list("ab"), list("ab")))
     found = mean_figures([one, two])
     np.testing.assert_allclose(found["confidence"], [0.375])
     # The second text has no token twice.
