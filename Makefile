@@ -30,7 +30,8 @@ WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
 # A file of tests runs in one process, where what it shares is made once.
 # The checks use one core, and so take their turn beside the tests.
-test: $(READY) $(NODE_READY)
+test:
+	$(MAKE) --no-print-directory -j2 $(READY) $(NODE_READY)
 	$(MAKE) --no-print-directory -j2 check suite
 
 suite: $(READY)
@@ -73,8 +74,8 @@ $(DEMO_READY): pyproject.toml constraints.txt | $(BIN)/python
 # timm asks for a torchvision that is built for the same torch, which a build for the CPU may not find: both come
 # beside the environment, for the tests of timm that know how to import them.
 $(READY): pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -c constraints.txt -e '.[dev$(if $(CI),$(comma)bucket-tests)]'
-	$(PIP) -c constraints.txt --no-deps --upgrade --target $(VENV)/timm timm torchvision
+	$(PIP) -c constraints.txt --no-deps --upgrade --target $(VENV)/timm timm torchvision & beside=$$!; \
+	$(PIP) -c constraints.txt -e '.[dev$(if $(CI),$(comma)bucket-tests)]' && wait $$beside
 	$(BIN)/python -m pip check
 	touch $(DEMO_READY) $@
 

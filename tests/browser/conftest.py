@@ -20,17 +20,9 @@ FLAGS = (
 
 # Looked at by default; the other tests take minutes, and run where CI is set.
 QUICK = (
-    "test_a_copied_link_and_a_reload_show_the_same",
-    "test_compared_heads_stand_side_by_side_with_matrices_tokens_and_scores",
     "test_nothing_of_them_becomes_an_element_or_runs",
-    "test_lines_follow_layer_heads_and_token",
     "test_a_head_pressed_in_the_map_is_chosen_everywhere",
-    "test_the_page_can_be_used_without_a_pointer",
-    "test_a_table_is_downloaded_as_csv",
-    "test_pages_open_and_fit_their_width[picture_page-390-light]",
     "test_pages_open_and_fit_their_width[two_page-1280-dark]",
-    "test_every_view_of_a_text_run_draws",
-    "test_matrices_in_the_browser_are_those_of_the_run[0]",
 )
 
 

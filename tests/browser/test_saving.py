@@ -7,6 +7,8 @@ from tests.browser.looking import wait_until
 
 
 def saved(page, figure, kind):
+    # Chromium drops all but ten downloads of a page within a second, which no hand would reach.
+    page.wait_for_timeout(150)
     with page.expect_download() as waiting:
         page.locator(f"{figure} [data-save={kind}]").first.click()
     return waiting.value
