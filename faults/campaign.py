@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 
@@ -70,11 +72,22 @@ def campaign(work: Sequence[tuple[Kind, Sequence[Case]]], *, workers: int, quiet
         Whether what cases print is thrown away.
     """
     table = Table({kind.name: kind.title for kind, _ in work})
-    left = {kind.name: len(cases) for kind, cases in work}
     begin = time.monotonic()
-    for kind, cases in work:
-        if cases:
-            kind.warm()
+    with tempfile.TemporaryDirectory(prefix="haarbor-faults-warm-") as warmed:
+        # Warming writes runs, too; some are used again by the cases.
+        with contextlib.chdir(warmed):
+            for kind, cases in work:
+                if cases:
+                    kind.warm()
+        _fill(table, work, workers=workers, quiet=quiet, begin=begin)
+    return table
+
+
+def _fill(
+    table: Table, work: Sequence[tuple[Kind, Sequence[Case]]], *, workers: int, quiet: bool, begin: float
+) -> None:
+    """Add every outcome to the table."""
+    left = {kind.name: len(cases) for kind, cases in work}
     # Those that go on for long in one process begin first, so that none is left over at the end.
     longest_first = sorted(work, key=lambda entry: -entry[0].cases_per_process)
     for case, outcome in forked_outcomes(longest_first, workers=workers, quiet=quiet):
@@ -84,4 +97,3 @@ def campaign(work: Sequence[tuple[Kind, Sequence[Case]]], *, workers: int, quiet
             tried = sum(sum(count.values()) for (kind, _), count in table.counts.items() if kind == case.kind)
             sys.stderr.write(f"{case.kind}: {tried} tried, {time.monotonic() - begin:.0f} s gone\n")
             sys.stderr.flush()
-    return table
