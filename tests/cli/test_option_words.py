@@ -30,6 +30,14 @@ from haarbor.cli._option_words import option_words
             "--tokens 500 was asked for; the model has positions for 64.",
         ),
         ("Capture with mode='faithful'.", "Capture with --mode faithful."),
+        (
+            "pool must go without logits; x. Capture probabilities, or pool=1.",
+            "--pool must go without logits; x. Capture probabilities, or --pool 1.",
+        ),
+        (
+            "memory must hold one block; found 1 MB. Pass memory='2GB' or more.",
+            "--memory must hold one block; found 1 MB. Give --memory 2GB or more.",
+        ),
         ("a batch must be complete", "a batch must be complete"),
         ("the seed must be", "the seed must be"),
         ("upstream must flow", "upstream must flow"),

@@ -21,15 +21,18 @@ def test_organize_says_in_words_what_it_found(command, captured_run):
     assert "12 heads on 3 batches" in done.out
     assert "Organising 12 heads, 12 x 12, 3 batches ..." in done.err
     assert "Engine: cpu, " in done.err
-    found = json.loads(command("organize", out, "--json").out)
+    again = command("organize", out, "--json")
+    found = json.loads(again.out)
     assert found["batches_reused"] == 3
+    assert "Every batch had been organised so before; nothing was computed again." in again.err
     assert len(found["highest_entropy"]) == 5
 
 
 def test_a_limit_of_memory_is_planned_before_the_work(command, copied_run):
     done = command("organize", copied_run, "--memory", "1kB")
     assert done.code == 1
-    assert "memory must hold the distances and one block" in done.err
+    assert "--memory must hold the distances and one block" in done.err
+    assert "Give --memory " in done.err
     assert len(done.err.strip().splitlines()[-1]) < 300
     done = command("organize", copied_run, "--memory", "100 GB")
     assert done.code == 0, done.err

@@ -226,6 +226,8 @@ def _organize_run(
     if not on_cluster:
         # Told afterwards, because "auto" chooses for each batch by its size.
         say(f"Engine: {engine_text(CpuEngine()) if summary['engine'] == 'cpu' else summary['engine']}.")
+    if found.n_reused == opened.n_batches:
+        say("Every batch had been organised so before; nothing was computed again.")
     written = []
     if folder is not None:
         written = write_run_tables(opened, folder, part.content, part.stream)
