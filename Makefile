@@ -42,7 +42,7 @@ check: $(READY) $(NODE_READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(call javascript,check)
-	$(BIN)/python -m pytest -q src
+	$(BIN)/python -m pytest -q --doctest-modules src
 
 format: $(READY) $(NODE_READY)
 	$(BIN)/ruff format .

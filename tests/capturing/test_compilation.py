@@ -74,21 +74,24 @@ def test_a_compiled_model_continues_a_run_of_the_plain_one(way, tmp_path):
     assert capture(WAYS[way](small.build("eager")), [IDS], tmp_path / "run").n_batches == 3
 
 
-class Decorated(Scorer):
-    """Calls a compiled function."""
+def decorated():
+    """A model that calls a compiled function; torch's compiler is loaded here, not with this file."""
 
-    def forward(self, x):
-        return self.mixed(x)
+    class Decorated(Scorer):
+        def forward(self, x):
+            return self.mixed(x)
 
-    @torch.compile(backend=refuse)
-    def mixed(self, x):
-        return super().forward(x)
+        @torch.compile(backend=refuse)
+        def mixed(self, x):
+            return super().forward(x)
+
+    return Decorated()
 
 
 def test_a_compiled_function_inside_is_recorded_as_it_was_written(tokens, tmp_path):
     torch.manual_seed(0)
     plain = Scorer().eval()
-    model = Decorated().eval()
+    model = decorated().eval()
     model.load_state_dict(plain.state_dict())
     expected = capture(plain, [tokens], tmp_path / "plain")
     found = capture(model, [tokens], tmp_path / "compiled")

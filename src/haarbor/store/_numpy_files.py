@@ -100,20 +100,27 @@ class NumpyArchive(Mapping[str, AnyArray]):
     def __getitem__(self, name: str) -> AnyArray:
         entry = self._entries[name]
         with _readable(), zipfile.ZipFile(self._file) as archive:
-            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise DamagedPartError(f"{name!r} in it is compressed in a way that numpy does not use")
-            most = min(entry.compress_size, self._size) * _MOST_INFLATION
-            if entry.file_size > most + _MOST_HEADER_BYTES:
-                raise DamagedPartError(f"{name!r} in it claims to be larger than it can be")
-            with archive.open(entry) as stream:
-                header = _header(stream)
-                there = entry.file_size - stream.tell()
-                if there != header.n_bytes:
-                    raise DamagedPartError(
-                        f"{header.n_bytes} bytes of numbers must follow the header of {name!r}, and "
-                        f"{there} do"
-                    )
-                values = _filled(stream, header.n_bytes)
+            return self._read(archive, name, entry)
+
+    def all_arrays(self) -> dict[str, AnyArray]:
+        """Every array by name; the list of contents is read once for all of them."""
+        with _readable(), zipfile.ZipFile(self._file) as archive:
+            return {name: self._read(archive, name, entry) for name, entry in self._entries.items()}
+
+    def _read(self, archive: zipfile.ZipFile, name: str, entry: zipfile.ZipInfo) -> AnyArray:
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise DamagedPartError(f"{name!r} in it is compressed in a way that numpy does not use")
+        most = min(entry.compress_size, self._size) * _MOST_INFLATION
+        if entry.file_size > most + _MOST_HEADER_BYTES:
+            raise DamagedPartError(f"{name!r} in it claims to be larger than it can be")
+        with archive.open(entry) as stream:
+            header = _header(stream)
+            there = entry.file_size - stream.tell()
+            if there != header.n_bytes:
+                raise DamagedPartError(
+                    f"{header.n_bytes} bytes of numbers must follow the header of {name!r}, and {there} do"
+                )
+            values = _filled(stream, header.n_bytes)
         return values.view(header.dtype).reshape(header.shape, order=header.order)
 
 

@@ -92,9 +92,8 @@ def load_results_file(path: str | os.PathLike[str]) -> Any:
         if not file.is_file():
             raise StoreError(f"{printable(file)} must be a file; there is none. Check the path.")
         try:
-            archive = NumpyArchive(file)
             # All of them, so that a damaged part is found even where nothing asks for it.
-            arrays = {name: archive[name] for name in archive}
+            arrays = NumpyArchive(file).all_arrays()
         except (DamagedPartError, MemoryError) as error:
             raise StoreError(
                 f"{printable(file)} must be a results file of Haarbor; it is damaged or of another kind "
