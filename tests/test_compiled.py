@@ -66,6 +66,7 @@ def test_without_a_folder_to_write_to_kernels_are_compiled_all_the_same(kernel, 
     assert not files(tmp_path, "nbc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("content", [b"", b"\x80\x05 cut sho", b"not a pickle"])
 def test_files_cut_short_are_compiled_anew(kernel, tmp_path, ending, content):
@@ -126,6 +127,7 @@ def copied_package(folder):
     return target
 
 
+@pytest.mark.slow
 def test_a_package_that_cannot_be_written_to_works(tmp_path):
     target = copied_package(tmp_path)
     nowhere = tmp_path / "a file"

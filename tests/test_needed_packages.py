@@ -31,7 +31,8 @@ CALLS = {
 
 @pytest.mark.parametrize(
     ("package", "call"),
-    [("torch", name) for name in CALLS]
+    [("torch", "command")]
+    + [pytest.param("torch", name, marks=pytest.mark.slow) for name in CALLS if name != "command"]
     + [
         pytest.param("safetensors", name, marks=pytest.mark.slow)
         for name in ("load_pruned", "zoo", "command")

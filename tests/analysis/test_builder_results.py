@@ -32,6 +32,7 @@ def test_results_of_two_builders_live_side_by_side(run):
     assert haar.consensus.tree == run.load_result("consensus").tree
 
 
+@pytest.mark.slow
 def test_what_was_put_aside_is_taken_back(run):
     first = organize_run(run)
     organize_run(run, options={"tree": "haar"})

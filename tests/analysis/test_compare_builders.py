@@ -13,6 +13,7 @@ def run(tmp_path):
     return hb.import_arrays(files, tmp_path / "run.zarr", heads_per_layer=3)
 
 
+@pytest.mark.slow
 def test_builders_are_compared(run):
     organize_run(run)
     organize_run(run, options={"tree": "haar"})

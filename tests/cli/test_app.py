@@ -71,6 +71,7 @@ def test_placeholders_are_spelt_one_way(command, name):
         assert re.search(r"^  -o, --out PATH ", options, flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_shell_completes_commands_and_options():
     def completed(words):
         environment = {

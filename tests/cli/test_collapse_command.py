@@ -30,6 +30,7 @@ def answered(small, tmp_path_factory):
     return folder, done
 
 
+@pytest.mark.slow
 def test_paths_are_told_and_written(small, tmp_path):
     done = answer("collapse", *small, "--no-initial", "--paths", "--out", tmp_path / "out")
     assert done.code == 0, done.err

@@ -9,6 +9,7 @@ from haarbor.cli._demo_runs import embedded_run
 from haarbor.errors import StoreError
 
 
+@pytest.mark.slow
 def test_a_complete_run_is_used_as_it_is_and_another_is_refused(tmp_path):
     place = tmp_path / "transformer-xl.zarr"
     steps = []

@@ -1,9 +1,12 @@
+import pytest
+
 import haarbor as hb
 from haarbor.cli._drawn_comparisons import drawn_comparisons
 from tests.cli.builders import answer
 from tests.compare.networks import attention, written
 
 
+@pytest.mark.slow
 def test_what_runs_keep_is_drawn_and_told(tmp_path):
     one, two = (
         written(tmp_path / name, [attention(0, seed=seed)], words="w", model=f"{name} {seed}")

@@ -67,6 +67,7 @@ def test_json_lists_files_and_key_numbers(command, undrawn, runs, tmp_path):
     assert network["mean_kendall_tau"] == pytest.approx(run.load_result("ranking-stability").mean_kendall_tau)
 
 
+@pytest.mark.slow
 def test_no_controls_leave_table_3_out(command, undrawn, runs, tmp_path):
     done = command("figures", runs / "open.zarr", "-o", tmp_path, "--seeds", 0)
     assert done.code == 0
@@ -82,6 +83,7 @@ def test_content_is_what_the_run_holds_or_what_is_asked(command, undrawn, runs, 
     assert json.loads(done.out)["networks"][0]["content"] == "logits"
 
 
+@pytest.mark.slow
 def test_table_2_of_two_runs_is_side_by_side(command, undrawn, runs, tmp_path):
     words = ("--seeds", 0, "--name", "A", "--name", "B")
     command("figures", runs / "causal.zarr", runs / "open.zarr", "-o", tmp_path, *words)

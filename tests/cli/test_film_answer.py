@@ -20,6 +20,7 @@ def places(tmp_path_factory):
     return folder / "s0", folder / "s8"
 
 
+@pytest.mark.slow
 def test_table_figure_and_result_are_written(places, tmp_path):
     done = answer("compare", *places, "--training", "-o", tmp_path / "out", "--json")
     assert done.code == 0, done.err

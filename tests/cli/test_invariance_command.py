@@ -21,6 +21,7 @@ def answered(tmp_path_factory):
     return folder, done
 
 
+@pytest.mark.slow
 def test_it_says_which_heads_are_closest_and_what_that_goes_with(answered):
     folder, done = answered
     assert "made up: 6 heads on batch 0" in done.out

@@ -266,6 +266,7 @@ def test_heads_that_cannot_be_told_apart_are_not_ranked(command, tmp_path):
         assert summary["heads_told_apart"] is not told
 
 
+@pytest.mark.slow
 def test_organize_takes_a_builder_and_keeps_the_results_of_the_other(command, captured_run):
     out, _ = captured_run
     assert command("organize", out).code == 0

@@ -53,6 +53,7 @@ def test_the_whole_way_from_a_model_to_a_smaller_one(tmp_path):
     assert results["smaller"][1]["n_parameters"] == sum(weight.numel() for weight in smaller.parameters())
 
 
+@pytest.mark.slow
 def test_json_on_stdout_and_classes_from_the_images_file():
     words = ("zoo:vision-transformer", "--data", sample_images_path(), "--quick", "--scores", "norm,random")
     done = pruned(*words, *SMALL, "--no-compensate", "--within-layer", "--json")

@@ -1,6 +1,7 @@
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
@@ -44,6 +45,7 @@ class PdistEngine:
         return total
 
 
+@pytest.mark.slow
 @given(distinct_probabilities)
 def test_an_engine_of_ones_own_gives_the_same_trees(sample):
     own, usual = (hb.organize(sample.tensor, n_iterations=2, engine=e) for e in (PdistEngine(), "cpu"))
@@ -101,6 +103,7 @@ def test_permuting_items_permutes_trees_and_affinities(sample, seed):
         assert_close(moved.affinities[axis], found.affinities[axis][np.ix_(order, order)])
 
 
+@pytest.mark.slow
 @given(distinct_probabilities, seeds)
 def test_the_order_of_heads_does_not_matter(sample, seed):
     X = sample.tensor

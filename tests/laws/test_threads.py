@@ -56,7 +56,8 @@ def printed(dtype, haarbor_threads, blas_threads):
     return digest
 
 
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_results_are_the_same_bytes_for_any_number_of_threads(dtype):
     expected = printed(dtype, "1", "1")
     assert printed(dtype, "2", "2") == expected

@@ -1,6 +1,9 @@
+import pytest
+
 from haarbor.paper._captions import paper_captions
 
 
+@pytest.mark.slow
 def test_captions_speak_of_what_is_shown(results_of):
     causal, opened = results_of("causal"), results_of("open")
     one, two = paper_captions([causal]), paper_captions([causal, opened])

@@ -23,6 +23,7 @@ def test_heads_are_shown_in_both_orders(results_of):
         np.testing.assert_array_equal(shown[2 * place + 1].filled(0), found.matrices[place][order])
 
 
+@pytest.mark.slow
 def test_masked_entries_are_grey_and_said_to_be(results_of):
     found = results_of("causal")
     figure = paper_heads_figure([found])

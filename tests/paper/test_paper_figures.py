@@ -63,6 +63,7 @@ def written(results_of, tmp_path_factory):
     return folder, files, told
 
 
+@pytest.mark.slow
 def test_every_figure_and_table_is_written(written):
     folder, files, told = written
     assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in files)

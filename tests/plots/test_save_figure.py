@@ -12,6 +12,7 @@ from haarbor.plots import organized_matrix_figure, save_figure, tree_figure
 TREE = hb.PartitionTree([[0, 0, 0], [0, 0, 1], [0, 1, 2]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_same_figure_gives_the_same_bytes(causal, suffix, tmp_path):
     def written(name):

@@ -71,6 +71,7 @@ def test_leaf_names_are_written_only_where_they_fit(n_leaves, shown):
     assert len(figure.axes[0].texts) == (n_leaves if shown else 0)
 
 
+@pytest.mark.slow
 def test_names_of_144_leaves_do_not_overlap():
     tree = hb.PartitionTree([np.zeros(144, int), np.arange(144) // 12, np.arange(144)])
     figure = tree_figure(tree, head_layers=np.arange(144) // 12)

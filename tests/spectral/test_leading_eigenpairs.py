@@ -28,6 +28,7 @@ def test_pairs_of_largest_size_come_first(rng, n_items):
     assert_close(np.abs((found[1] * vectors[:, :3]).sum(axis=0)), np.ones(3))
 
 
+@pytest.mark.slow
 def test_a_slow_decay_converges_too(rng):
     points = rng.normal(size=(500, 2))
     matrix = np.exp(-np.linalg.norm(points[:, None] - points[None], axis=2))

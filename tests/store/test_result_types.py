@@ -35,6 +35,7 @@ def sample(name, folder):
     return cls(**dict.fromkeys(required))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_kind_of_result_is_read_in_a_process_that_imported_nothing_else(room, tmp_path):
     names = [name for name in RESULT_MODULES if RESULT_MODULES[name] == room]

@@ -73,6 +73,7 @@ def test_a_tensor_of_a_strange_type_does_not_hide_the_others(tmp_path):
         found["odd"]
 
 
+@pytest.mark.slow
 def test_twenty_thousand_tensors_are_quick_and_take_one_file_handle(tmp_path):
     n = 20_000
     names = [f"model.layers.{i}.weight" for i in range(n)]

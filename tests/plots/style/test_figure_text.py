@@ -12,6 +12,7 @@ HOSTILE = ["$x_", "$", r"\$", "$$", r"\frac{", "\n", "\t", " ", "", "\x00", "\ud
            "Ġthe", "a" * 80, "\u202eabc", "^_{}", "%s", "<b>&amp;"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_hostile_labels_are_drawn(causal, suffix, tmp_path):
     figure = organized_matrix_figure(
