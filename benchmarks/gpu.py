@@ -1,13 +1,18 @@
 """The GPU engine: sums against torch.cdist, questionnaires from the paper's size to that of a 7B model.
 
-Needs CuPy, torch and a CUDA device, the last part transformers too. Prints tables for RESULTS.md.
+Needs CuPy, torch and a CUDA device, the last two parts transformers too, and the last one zarr. Prints tables
+for RESULTS.md. A part that fails says why, and the others go on.
 
-    python benchmarks/gpu.py [sums] [paper] [large] [model]
+    python benchmarks/gpu.py [sums] [paper] [large] [haar] [model] [capture]
 """
 
+import resource
 import statistics
 import sys
+import tempfile
 import time
+import traceback
+from pathlib import Path
 
 import cupy
 import numpy as np
@@ -135,6 +140,36 @@ def large():
         print(f"| {entropy.__name__} of the causal one | {took:.2f} | {peak:.1f} |", flush=True)
 
 
+def haar():
+    """Haar trees, linked and rotated on the device, against the CPU engine of the same machine."""
+    # Compiles what the host does.
+    hb.organize(attention_tensor(24, 2, 4).astype(np.float32), tree="haar", engine="cpu")
+    print("| Haar trees, until the objective falls no more | CPU, s | GPU, s | GB | the same trees |")
+    print("|---|---|---|---|---|")
+    for tokens, layers, heads, given in (
+        (256, 16, 8, {}), (256, 16, 8, {"causal": False}), (512, 16, 16, {"causal": False}),
+    ):  # fmt: skip
+        X = attention_tensor(tokens, layers, heads, **given).astype(np.float32)
+        begin = time.perf_counter()
+        cpu = hb.organize(X, tree="haar", engine="cpu")
+        took_cpu = time.perf_counter() - begin
+        on_device = torch.from_numpy(np.ascontiguousarray(X.transpose(2, 0, 1))).cuda().permute(1, 2, 0)
+        gpu = hb.organize(on_device, tree="haar", engine="gpu")
+        peak, took = gigabytes(lambda: hb.organize(on_device, tree="haar", engine="gpu"))  # noqa: B023
+        same = ", ".join(
+            f"{axis} {'yes' if gpu.trees[axis] == cpu.trees[axis] else 'NO'}"
+            f" ({hb.partition_distance(gpu.trees[axis], cpu.trees[axis]):.3f})"
+            for axis in cpu.axes
+        )
+        name = f"{X.shape}, {'bidirectional' if given else 'causal'}, {gpu.n_iterations} passes"
+        print(f"| {name} | {took_cpu:.2f} | {took:.2f} | {peak:.2f} | {same} |", flush=True)
+        norms = [hb.haar_l1(X, found.trees) for found in (cpu, gpu)]
+        print(f"| l1 norms {norms[0]:.8g} and {norms[1]:.8g} | | | | |", flush=True)
+    X = device_attention(256, 1024, False)
+    peak, took = gigabytes(lambda: hb.organize(X, tree="haar", n_iterations=1))
+    print(f"| {tuple(X.shape)}, float16, one pass | | {took:.2f} | {peak:.1f} | |", flush=True)
+
+
 def organized(X):
     """The organization of a tensor, the memory it took in gigabytes, and its seconds."""
     found = None
@@ -147,14 +182,14 @@ def organized(X):
     return found, peak, took
 
 
-def model():
-    """A network of a 7B model's shape, random weights: recorded layer by layer, organised on the device."""
+def network_of_7b_shape(attention, tokens=TOKENS):
+    """A network of a 7B model's shape, random weights in bfloat16, on the device."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
         hidden_size=4096, intermediate_size=11008, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
-        num_key_value_heads=HEADS, vocab_size=32000, max_position_embeddings=TOKENS,
-        attn_implementation="eager", dtype=torch.bfloat16,
+        num_key_value_heads=HEADS, vocab_size=32000, max_position_embeddings=tokens, use_cache=False,
+        attn_implementation=attention, dtype=torch.bfloat16,
     )  # fmt: skip
     torch.manual_seed(0)
     torch.set_default_dtype(torch.bfloat16)
@@ -165,6 +200,12 @@ def model():
         # Scores of ordinary size: with the usual start all attention would be nearly uniform.
         if "q_proj" in name or "k_proj" in name:
             weight.data.mul_(2.0)
+    return network
+
+
+def model():
+    """A network of a 7B model's shape, random weights: recorded layer by layer, organised on the device."""
+    network = network_of_7b_shape("eager")
     ids = torch.randint(0, 32000, (1, TOKENS), device="cuda")
     with torch.no_grad():
         network(ids[:, :64], use_cache=False)
@@ -202,13 +243,59 @@ def model():
     print(f"| {how} | {organizing:.2f} | {organize_peak:.1f} |")
 
 
-PARTS = {"sums": sums, "paper": paper, "large": large, "model": model}
+def capture():
+    """The same network captured into a run: in chunks of rows, and as means over blocks of tokens."""
+    network = network_of_7b_shape("sdpa", tokens=16384)
+    print("| captured with mode transparent | seconds | GB of the device beyond weights | MB on disk |")
+    print("|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        capture_line(network, 256, place / "first.zarr")
+        took = capture_line(network, 512, place / "short.zarr")
+        # Writing takes as long as the disk and the compressor do: a smaller one where that is slow.
+        tokens = TOKENS if 16 * took < 150 else TOKENS // 2
+        run = capture_line(network, tokens, place / "long.zarr") and hb.open_run(place / "long.zarr")
+        begin = time.perf_counter()
+        tensor = torch.from_numpy(
+            np.concatenate([block for block in run.tensor(0).head_blocks()]).astype(np.float16)
+        )
+        print(f"| read back, {tuple(tensor.shape)} | {time.perf_counter() - begin:.1f} | | |", flush=True)
+        found, peak, took = organized(tensor.cuda().permute(1, 2, 0))
+        print(f"| organised, engine {found.settings.engine} | {took:.1f} | {peak:.1f} | |", flush=True)
+        del tensor, found
+        cupy.get_default_memory_pool().free_all_blocks()
+        capture_line(network, 16384, place / "pooled.zarr", pool=32)
+        begin = time.perf_counter()
+        hb.organize_run(hb.open_run(place / "pooled.zarr"))
+        print(f"| organised: 512 x 512 blocks | {time.perf_counter() - begin:.1f} | | |", flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"| memory of the host at the most: {peak:.1f} GB | | | |")
+
+
+def capture_line(network, tokens, place, **given):
+    """Capture one sample, print a line, and return the seconds it took."""
+    ids = torch.randint(0, 32000, (1, tokens))
+    peak, took = gigabytes(lambda: hb.capture(network, ids, place, mode="transparent", **given))
+    size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 1e6
+    about = f"{tokens:,} tokens" + "".join(f", {name}={value}" for name, value in given.items())
+    print(f"| {about} | {took:.1f} | {peak:.1f} | {size:,.0f} |", flush=True)
+    return took
+
+
+PARTS = {"sums": sums, "paper": paper, "large": large, "haar": haar, "model": model, "capture": capture}
 
 if __name__ == "__main__":
     device = hb.GpuEngine().device
     print(f"{device.name}, CuPy {cupy.__version__}, torch {torch.__version__}, numpy {np.__version__}\n")
+    failed = []
     for part in sys.argv[1:] or PARTS:
-        PARTS[part]()
+        try:
+            PARTS[part]()
+        except Exception:
+            failed.append(part)
+            traceback.print_exc(file=sys.stdout)
         print(flush=True)
         cupy.get_default_memory_pool().free_all_blocks()
         torch.cuda.empty_cache()
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")

@@ -3,9 +3,12 @@
 python benchmarks/growth.py
 python benchmarks/growth.py --long   # matrices of up to 4,096 items, and what eigenpairs take there
 python benchmarks/growth.py --approximate   # folders drawn at random against all of them; tokens may follow
+python benchmarks/growth.py --tokens   # questionnaires of two heads, exact and approximate; tokens may follow
 """
 
+import resource
 import statistics
+import subprocess
 import sys
 import time
 
@@ -71,32 +74,46 @@ def long_axes():
               f"over the larger half {fitted_exponent(sizes[-2:], times[-2:]):.2f}")  # fmt: skip
 
 
-def approximate(sizes, n_folders=2048, most_exact=8192):
+def peak_gb():
+    """Largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def causal_attention(size, rng):
+    """Probabilities of one causal head: each token near to some others in a space of four dimensions."""
+    places = rng.normal(size=(size, 4)).astype(np.float32)
+    matrix = np.exp(2 * places @ places[rng.permutation(size)].T) * np.tri(size, dtype=np.float32)
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    return matrix
+
+
+def approximate(sizes, n_folders=2048):
     """Distances between the queries of one causal head: over all folders of keys, and over some drawn."""
     rng = np.random.default_rng(0)
     exact, drawn, names = {}, {}, ("query", "key")
     for size in sizes:
-        places = rng.normal(size=(size, 4)).astype(np.float32)
-        matrix = np.exp(2 * places @ places[rng.permutation(size)].T) * np.tri(size, dtype=np.float32)
-        matrix /= matrix.sum(axis=1, keepdims=True)
+        matrix = causal_attention(size, rng)
         trees = {"key": halved_tree(size)}
         engine = SampledEngine(CpuEngine(), n_folders)
         drawn[size], estimate = processor_seconds(
             lambda matrix=matrix, trees=trees, engine=engine: hb.tree_emd(matrix, trees, names, engine=engine)
         )
-        line = f"  {size:5d} tokens: {n_folders} folders {drawn[size]:.1f} s"
-        line += f", error told {100 * engine.relative_error:.1f} %"
-        if size <= most_exact:
-            exact[size], right = processor_seconds(
-                lambda matrix=matrix, trees=trees: hb.tree_emd(matrix, trees, names, engine=CpuEngine())
-            )
-            pairs = rng.integers(0, size, (2, 100_000))
-            pairs = pairs[:, right[tuple(pairs)] > 0]
-            error = estimate[tuple(pairs)] / right[tuple(pairs)] - 1
-            line += (
-                f", found {100 * np.median(np.abs(error)) / 0.6745:.1f} %, all folders {exact[size]:.1f} s"
-            )
-        print(line, flush=True)
+        print(
+            f"  {size:5d} tokens: {n_folders} folders {drawn[size]:.1f} s, "
+            f"error told {100 * engine.relative_error:.1f} %, {peak_gb():.2f} GB at the most",
+            flush=True,
+        )
+        exact[size], right = processor_seconds(
+            lambda matrix=matrix, trees=trees: hb.tree_emd(matrix, trees, names, engine=CpuEngine())
+        )
+        pairs = rng.integers(0, size, (2, 100_000))
+        pairs = pairs[:, right[tuple(pairs)] > 0]
+        error = estimate[tuple(pairs)] / right[tuple(pairs)] - 1
+        print(
+            f"    all folders {exact[size]:.1f} s, found {100 * np.median(np.abs(error)) / 0.6745:.1f} %, "
+            f"{peak_gb():.2f} GB at the most",
+            flush=True,
+        )
     for label, times in (("all folders", exact), ("drawn folders", drawn)):
         if len(times) > 1:
             print(f"{label}: exponent {fitted_exponent(list(times), list(times.values())):.2f}")
@@ -117,8 +134,41 @@ def approximate_questionnaire():
         )
 
 
+def whole_questionnaires(sizes, n_folders=2048):
+    """Questionnaires of two heads in one iteration, each in a process of its own."""
+    for given in ("", str(n_folders)):
+        times = []
+        for size in sizes:
+            command = [sys.executable, __file__, "--child", str(size), *([given] if given else [])]
+            said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            times.append(float(said.split()[0]))
+            print(f"  {size:5d} tokens, {given or 'all'} folders: {said.strip()}", flush=True)
+        print(f"{given or 'all'} folders: exponent {fitted_exponent(sizes, times):.2f}, "
+              f"over the larger half {fitted_exponent(sizes[-2:], times[-2:]):.2f}")  # fmt: skip
+
+
+def one_questionnaire(size, n_folders):
+    rng = np.random.default_rng(0)
+    hb.organize(causal_attention(48, rng)[:, :, None].repeat(2, axis=2), start="order", n_iterations=1)
+    X = np.stack([causal_attention(size, rng) for _ in range(2)]).transpose(1, 2, 0)
+    took, found = processor_seconds(
+        lambda: hb.organize(X, start="order", n_iterations=1, approximate=n_folders)
+    )
+    error = found.approximation_error
+    told = "" if error is None else f", error told {100 * error:.1f} %"
+    print(f"{took:.1f} s, {peak_gb():.2f} GB at the most{told}")
+
+
 def main():
+    if "--child" in sys.argv:
+        size, *more = map(int, sys.argv[2:])
+        one_questionnaire(size, more[0] if more else None)
+        return
     print(machine_line())
+    if "--tokens" in sys.argv:
+        words = sys.argv[sys.argv.index("--tokens") + 1 :]
+        whole_questionnaires([int(word) for word in words] or [1024, 2048, 4096, 8192])
+        return
     if "--approximate" in sys.argv:
         place = sys.argv.index("--approximate") + 1
         hb.organize(np.random.default_rng(0).random((64, 32), np.float32), ("item", "feature"))

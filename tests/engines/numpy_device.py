@@ -81,6 +81,16 @@ class NumpyDevice:
                 out[:, folder] += features[:, child] if child < n_features else out[:, child - n_features]
         return out * scale[:, None]
 
+    def pair_distances(self, rows, pairs):
+        return np.abs(rows[pairs[:, 0]] - rows[pairs[:, 1]]).sum(axis=1, dtype=np.float64)
+
+    def rotation_sums(self, rows, threes, shares):
+        a, b, c = (rows[folders] for folders in threes.T)
+        p, q = (share[:, None].astype(rows.dtype) for share in shares.T)
+        one = rows.dtype.type(1)
+        differences = [a - b, c - (p * a + (one - p) * b), a - c, b - (q * a + (one - q) * c)]
+        return np.stack([np.abs(each).sum(axis=1, dtype=np.float64) for each in differences], axis=1)
+
 
 def numpy_gpu(free=1 << 40):
     return GpuEngine(NumpyDevice(free))

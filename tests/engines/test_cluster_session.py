@@ -133,3 +133,19 @@ def test_workers_with_other_versions(threads, monkeypatch, package, found):
     with pytest.raises(hb.EngineError, match=line) as caught:
         ClusterEngine(threads.scheduler_address).session()
     assert "\n" not in str(caught.value)
+
+
+def test_a_worker_has_its_next_task_before_what_it_did_is_looked_at(threads):
+    submitted, seen = [], []
+    with ClusterEngine(threads.scheduler_address).session() as session:
+        submit = session._submitted
+
+        def noted(work, task, address):
+            submitted.append(task)
+            return submit(work, task, address)
+
+        session._submitted = noted
+        for _, _result in session.completed(squared, list(range(8))):
+            seen.append(len(submitted))
+    # Two workers: when the first result comes, a third task is on its way, and so on until all are.
+    assert all(count >= min(8, place + 3) for place, count in enumerate(seen))

@@ -51,7 +51,7 @@ def test_a_cupy_of_another_cuda_version_is_told_in_one_line(monkeypatch):
         CudaDevice()
 
 
-@pytest.mark.parametrize("file", ["_pair_sums.cu", "_folder_sums.cu"])
+@pytest.mark.parametrize("file", ["_pair_sums.cu", "_folder_sums.cu", "_folder_rows.cu"])
 def test_the_kernels_are_part_of_the_package(file):
     assert "__global__" in resources.files("haarbor.engines").joinpath(file).read_text("utf-8")
 
@@ -100,6 +100,23 @@ def test_sums_over_folders_are_those_of_the_plain_loops(rng, stored, dtype, item
         found, *(device.xp.asarray(array) for array in (children, child_begins, weights))
     )
     assert_close(device.on_host(found), expected, dtype)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 300, 20_001])
+def test_sums_over_folders_of_rows_are_those_of_numpy(rng, n_columns, dtype):
+    device, plain = CudaDevice(), NumpyDevice()
+    rows = rng.normal(size=(9, n_columns)).astype(dtype)
+    threes = rng.permuted(np.tile(np.arange(9), (40, 1)), axis=1)[:, :3]
+    shares = rng.random((40, 2))
+    held = device.xp.asarray(rows)
+    pairs = threes[:, :2]
+    assert_close(device.pair_distances(held, pairs), plain.pair_distances(rows, pairs), dtype)
+    found = device.rotation_sums(held, threes, shares)
+    assert_close(found, plain.rotation_sums(rows, threes, shares), dtype)
+    # The same rows give the same bits, wherever they are.
+    assert (device.pair_distances(held, pairs) == device.pair_distances(held, pairs[:, ::-1])).all()
 
 
 @pytest.mark.gpu

@@ -30,8 +30,8 @@ def test_a_tensor_that_does_not_fit_is_streamed_within_the_limit():
     plan = memory_plan(SHAPE, "300MB")
     assert plan.is_streamed
     assert plan.peak_bytes <= plan.limit == 300_000_000
-    assert plan.scratch_bytes == 4 * TENSOR
-    assert "does not fit into 300.0 MB: it is read once into temporary files, up to 384.0 MB" in str(plan)
+    assert plan.scratch_bytes == 3 * TENSOR
+    assert "does not fit into 300.0 MB: it is read once into temporary files, up to 288.0 MB" in str(plan)
     assert "by 2 threads" in str(plan)
 
 

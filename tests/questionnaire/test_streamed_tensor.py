@@ -7,8 +7,11 @@ import pytest
 
 import haarbor as hb
 from haarbor.questionnaire import MemoryPlan, _organize
+from haarbor.questionnaire._streamed_tensor import StreamedTensor
 from haarbor.store import HeadTensor
+from haarbor.transport import MappedTensor
 
+AXES = ("query", "key", "head")
 STREAMED = MemoryPlan(
     limit=1, is_streamed=True, tensor_bytes=1, peak_bytes=1, scratch_bytes=1, threads=2, piece_bytes=5000
 )
@@ -41,6 +44,23 @@ def assert_same(one, other):
 def test_trees_are_those_of_the_tensor_in_memory(rng, from_disk, dtype, options):
     X = attention(rng, (24, 24, 19), dtype)
     assert_same(from_disk(X, **options), hb.organize(X, **options))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_mapped_file_with_the_heads_first_is_read_where_it_is(rng, from_disk, tmp_path, dtype):
+    X = attention(rng, (24, 24, 19), dtype)
+    np.save(tmp_path / "X.npy", X.transpose(2, 0, 1))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert_same(from_disk(mapped.transpose(1, 2, 0)), hb.organize(X))
+    some = mapped[3:17].transpose(1, 2, 0)
+    assert_same(from_disk(some), hb.organize(X[:, :, 3:17]))
+    assert isinstance(StreamedTensor(some, AXES, None, "auto", STREAMED).scratch, MappedTensor)
+
+
+def test_very_large_numbers_of_a_mapped_file_are_scaled(rng, from_disk, tmp_path):
+    X = attention(rng, (12, 12, 10), np.float64) * 2.0**700
+    np.save(tmp_path / "X.npy", X.transpose(2, 0, 1))
+    assert_same(from_disk(np.load(tmp_path / "X.npy", mmap_mode="r").transpose(1, 2, 0)), hb.organize(X))
 
 
 def test_masked_logits_are_made_neutral_as_in_memory(rng, from_disk):

@@ -78,3 +78,21 @@ def test_one_head_has_no_ranking():
 def test_bad_input_is_refused(scores, fraction, error, message):
     with pytest.raises(error, match=message):
         hb.ranking_stability(scores, fraction)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_rank_correlations_are_those_of_scipy(rng, ties):
+    from scipy.stats import kendalltau
+
+    scores = rng.normal(size=(5, 40))
+    if ties:
+        scores = scores.round()
+    found = hb.ranking_stability(scores).kendall_tau
+    for i in range(5):
+        for j in range(5):
+            assert found[i, j] == pytest.approx(kendalltau(scores[i], scores[j]).statistic, rel=1e-14)
+
+
+def test_scores_too_large_to_be_subtracted_are_ranked(rng):
+    scores = np.array([[-1.7e308, 0.0, 1.7e308], [1.7e308, 0.0, -1.7e308]])
+    assert hb.ranking_stability(scores).kendall_tau.tolist() == [[1.0, -1.0], [-1.0, 1.0]]

@@ -69,6 +69,6 @@ def entropies_on(
         limits = {"exponent": X.exponent, "piece_bytes": X.plan.piece_bytes}
         return (
             streamed_head_entropy(X.scratch, trees, question.k, **limits),
-            streamed_network_entropy(X.by_query, trees, question.network_k, **limits),
+            streamed_network_entropy(X.scratch, trees, question.network_k, **limits),
         )
     return head_entropy(X, trees, question.k), network_entropy(X, trees, question.network_k)

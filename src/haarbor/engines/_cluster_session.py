@@ -8,7 +8,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
@@ -177,15 +177,20 @@ class ClusterSession:
         """
         waiting = deque(range(len(tasks)))
         running: dict[Any, tuple[int, str]] = {}
+        done: deque[tuple[int, Any]] = deque()
         try:
-            while waiting or running:
+            while waiting or running or done:
                 busy = {address for _, address in running.values()}
                 for address in [found for found in self.workers() if found not in busy][: len(waiting)]:
                     place = waiting.popleft()
                     # If that worker is lost, any other may do it.
                     running[self._submitted(work, tasks[place], address)] = (place, address)
-                for future in self._done(list(running)):
-                    place, address = running.pop(future)
+                # What is done is passed on one by one, which may take the caller a while, and only when those
+                # who did it have something new to do.
+                finished = _finished(running) if done else self._done(list(running))
+                done.extend((running.pop(future)[0], future) for future in finished)
+                if done and not (finished and waiting):
+                    place, future = done.popleft()
                     yield place, self._result(future)
         finally:
             if running and self._client.status == "running":
@@ -206,7 +211,7 @@ class ClusterSession:
                 self._wait(futures, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
 
         self._asked(wait)
-        return [future for future in futures if future.status in ("finished", "error")]
+        return _finished(futures)
 
     def _result(self, future: Any) -> Any:
         if future.status == "error":
@@ -248,6 +253,11 @@ class ClusterSession:
             f"the scheduler at {self.address} must stay until the work is done; the connection to it was "
             "lost. What was finished is kept: start it again, and run the same once more."
         )
+
+
+def _finished(futures: Iterable[Any]) -> list[Any]:
+    """Those that have ended, well or not."""
+    return [future for future in futures if future.status in ("finished", "error")]
 
 
 def _on_worker(work: Callable[[Any], Any], task: Any) -> tuple[Any, list[_Told]]:

@@ -79,8 +79,9 @@ class CpuEngine:
         finally:
             stop[0] = 1
         if self._asked_rows is None:
-            for matrix in total:
-                mirror(matrix)
+            # The others are zeros, in memory that was never touched.
+            for target in {int(target) for block in blocks for target in block.section_targets}:
+                mirror(total[target])
         return total
 
     def _add_by_blocks(self, blocks: Sequence[FeatureBlock], total: FloatArray, stop: Any) -> None:

@@ -21,7 +21,7 @@ _STORED = {np.dtype(np.float16): 0, np.dtype(np.float32): 1, np.dtype(np.float64
 class CudaDevice:
     """The current CUDA device.
 
-    What an engine needs of a device is here: an array module, and three sums that the module cannot form
+    What an engine needs of a device is here: an array module, and some sums that the module cannot form
     well by itself. The arrays that are passed in and out are those of the module.
 
     Raises
@@ -211,6 +211,53 @@ class CudaDevice:
         )  # fmt: skip
         return out
 
+    def pair_distances(self, rows: Any, pairs: Any) -> Any:
+        """L1 distances between pairs of rows of a matrix, on the host, summed in float64.
+
+        Parameters
+        ----------
+        rows : array of float32 or float64, C order
+        pairs : ndarray of int, shape (n, 2)
+        """
+        n_splits, per_split = _splits(rows.shape[1])
+        sums = self.xp.empty((pairs.shape[0], n_splits))
+        kernel = self._stored_kernel("_folder_rows.cu", "pair_distances", rows.dtype, rows.dtype)
+        kernel(
+            (pairs.shape[0], n_splits),
+            (256,),
+            (
+                rows, self.xp.asarray(pairs.astype(np.int32)), np.int64(rows.shape[1]), np.int64(per_split),
+                sums,
+            ),
+        )  # fmt: skip
+        return self.on_host(sums).sum(axis=1)
+
+    def rotation_sums(self, rows: Any, threes: Any, shares: Any) -> Any:
+        """L1 sums of both other ways to join three folders, on the host, shape (n, 4).
+
+        Parameters
+        ----------
+        rows : array of float32 or float64, C order
+            One row per folder, its mean.
+        threes : ndarray of int, shape (n, 3)
+            Folders A, B and C of a tree with the folders (A, (B, C)). The sums are |A - B|, |C - AB|, |A - C|
+            and |B - AC|.
+        shares : ndarray of float64, shape (n, 2)
+            Share of A in the mean AB, and in AC.
+        """
+        n_splits, per_split = _splits(rows.shape[1])
+        sums = self.xp.empty((threes.shape[0], 4, n_splits))
+        kernel = self._stored_kernel("_folder_rows.cu", "rotation_sums", rows.dtype, rows.dtype)
+        kernel(
+            (threes.shape[0], n_splits),
+            (256,),
+            (
+                rows, self.xp.asarray(threes.astype(np.int32)), self.xp.asarray(shares),
+                np.int64(rows.shape[1]), np.int64(per_split), sums,
+            ),
+        )  # fmt: skip
+        return self.on_host(sums).sum(axis=2)
+
     def _pair_kernels(self, dtype: np.dtype[Any], blocks: int, square: bool) -> tuple[Any, Any]:
         double = dtype == np.float64
         definitions = {
@@ -228,6 +275,18 @@ class CudaDevice:
             file, name, self.number, REAL="double" if double else "float", DOUBLE=int(double),
             STORED=_STORED[np.dtype(stored)],
         )  # fmt: skip
+
+
+def _splits(n_columns: int) -> tuple[int, int]:
+    """Into how many runs the columns of rows are divided, and their length: at most 512 runs.
+
+    Examples
+    --------
+    >>> _splits(20_000)
+    (3, 8192)
+    """
+    per_split = max(8192, -(-n_columns // 512))
+    return max(1, -(-n_columns // per_split)), per_split
 
 
 @lru_cache(maxsize=64)

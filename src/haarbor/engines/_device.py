@@ -54,3 +54,9 @@ class Device(Protocol):
 
     def raised_sums(self, features: Any, children: Any, child_begins: Any, scale: Any) -> Any:
         """Weighted sums over the folders of the feature axis, shape (n_outer, n_folders, pitch)."""
+
+    def pair_distances(self, rows: Any, pairs: Any) -> Any:
+        """L1 distances between pairs of rows of a matrix, on the host, summed in float64."""
+
+    def rotation_sums(self, rows: Any, threes: Any, shares: Any) -> Any:
+        """L1 sums of both other ways to join three folders, on the host, shape (n, 4)."""

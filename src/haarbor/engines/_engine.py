@@ -78,8 +78,9 @@ def checked_sums(sums: object, engine: L1Engine, n_items: int, n_targets: int) -
             f"{name} must have shape {expected}, (targets, items, items); found {array.shape}. "
             "Correct the engine."
         )
-    usable = np.isfinite(array) & (array >= 0)
-    if not usable.all():
+    # A comparison with NaN is false, so that this is true of usable numbers only.
+    if array.size and not (array.min() >= 0 and array.max() < np.inf):
+        usable = np.isfinite(array) & (array >= 0)
         place = tuple(int(i) for i in np.argwhere(~usable)[0])
         raise EngineError(
             f"{name} must be finite and non-negative; found {array[place]} at {place}. Correct the engine."

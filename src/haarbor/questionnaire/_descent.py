@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from haarbor.questionnaire._organization import Organization
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.spectral import affinity_of_distances
 from haarbor.trees import (
+    BinaryFolders,
     PartitionTree,
     depth_price,
     halved_tree,
@@ -53,10 +55,7 @@ class Descent:
         self.engine = engine
         self.threads = engine.threads if isinstance(engine, CpuEngine) else usable_cores()
         axes = settings.axes
-        for n_items in tensor.shape:
-            require_haar_tree_fits(n_items, tensor.size // n_items, tensor.dtype.itemsize)
-        self.exponent = excess_exponent(tensor)
-        self.tensor = np.ascontiguousarray(scaled(tensor, self.exponent))
+        self._take(tensor)
         self.trees = {
             axis: start.get(axis) or halved_tree(n) for axis, n in zip(axes, tensor.shape, strict=True)
         }
@@ -65,8 +64,15 @@ class Descent:
         self.seen_from: dict[str, dict[str, PartitionTree]] = {}
         # Known once the tensor is expanded for the first time. Until then the objective counts it as 1.
         self.start_norm = self.norm = 0.0
+
+    def _take(self, tensor: Any) -> None:
+        """Keep the tensor, of ordinary size, and take memory for the folders of one axis."""
+        for n_items in tensor.shape:
+            require_haar_tree_fits(n_items, tensor.size // n_items, tensor.dtype.itemsize)
+        self.exponent = excess_exponent(tensor)
+        self.tensor: Any = np.ascontiguousarray(scaled(tensor, self.exponent))
         # One stretch of memory for the folders of every axis in turn: fresh memory costs time.
-        self.memory: FloatArray = np.empty(2 * self.tensor.size, self.tensor.dtype)
+        self.memory: Any = np.empty(2 * self.tensor.size, self.tensor.dtype)
 
     def answer(self) -> Organization:
         """Trees after as many passes over all axes as lower the objective by enough."""
@@ -118,21 +124,34 @@ class Descent:
         place = axes.index(axis)
         n_items = self.tensor.shape[place]
         means = self.memory[: (2 * n_items - 1) * (self.tensor.size // n_items)].reshape(2 * n_items - 1, -1)
-        by_place = {axes.index(name): tree for name, tree in others.items()}
-        write_haar_rows(self.tensor, place, by_place, means[:n_items])
+        self._expand(place, {axes.index(name): tree for name, tree in others.items()}, means[:n_items])
         if is_first:
             # The tensor is expanded along all other axes already.
-            self.start_norm = self.norm = haar_l1(
-                means[:n_items], {axis: self.trees[axis]}, (axis, "coefficient of the others")
-            )
-        distances = row_distances(means[:n_items], self.engine)
+            self.start_norm = self.norm = self._norm(means[:n_items], self.trees[axis])
+        distances = self._distances(means[:n_items])
         self.affinities[axis] = frozen(affinity_of_distances(distances, self.exponent))
         if n_items == 1:
             return
-        folders = linked_folders(means, distances)
+        folders = self._linked(means, distances)
         rotate(folders, depth_price(self.settings.restraint, self.start_norm, n_items), self.threads)
         found = folders.tree()
         norm = folders.norm
         if self._objective(norm, {**self.trees, axis: found}) < self._objective(self.norm, self.trees):
             self.trees[axis] = found
             self.norm = norm
+
+    def _expand(self, place: int, trees: Mapping[int, PartitionTree], rows: Any) -> None:
+        """Write the slices of one axis, expanded along the trees of the others, into `rows`."""
+        write_haar_rows(self.tensor, place, trees, rows)
+
+    def _norm(self, rows: Any, tree: PartitionTree) -> float:
+        """l1 norm of the rows, expanded along their own tree too."""
+        return haar_l1(rows, {"item": tree}, ("item", "coefficient of the others"))
+
+    def _distances(self, rows: Any) -> FloatArray:
+        """L1 distances between the rows."""
+        return row_distances(rows, self.engine)
+
+    def _linked(self, means: Any, distances: FloatArray) -> BinaryFolders:
+        """Haar linkage of the first rows, which writes the others."""
+        return linked_folders(means, distances)

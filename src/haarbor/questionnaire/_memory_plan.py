@@ -128,5 +128,5 @@ def memory_plan(
     peak = max(before + reading, before + held + threads * per_thread)
     return MemoryPlan(
         limit=limit, is_streamed=True, tensor_bytes=tensor, peak_bytes=peak,
-        scratch_bytes=4 * tensor, threads=threads, piece_bytes=threads * per_thread,
+        scratch_bytes=3 * tensor, threads=threads, piece_bytes=threads * per_thread,
     )  # fmt: skip

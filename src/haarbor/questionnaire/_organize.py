@@ -24,6 +24,7 @@ from haarbor.named_axes import axis_names, n_axes_of
 from haarbor.options import found_text, require_function
 from haarbor.questionnaire._approximation import sampled_engine
 from haarbor.questionnaire._descent import Descent
+from haarbor.questionnaire._device_descent import DeviceDescent, haar_device_bytes
 from haarbor.questionnaire._device_entries import checked_device_tensor
 from haarbor.questionnaire._divided_tensor import DividedTensor
 from haarbor.questionnaire._held_tensor import HeldTensor, axis_roles
@@ -187,7 +188,7 @@ def organize(
             f"a questionnaire needs at least two axes; found {names}. Pass a matrix or a tensor."
         )
     on_device = is_on_device(X)
-    summing = engine_named(engine, on_device=on_device, **_needs(X, n_iterations))
+    summing = engine_named(engine, on_device=on_device, **_needs(X, n_iterations, tree))
     if isinstance(summing, ClusterEngine):
         # At once, not after the initial affinities.
         summing.l1_sums((), 0, 0)
@@ -231,8 +232,8 @@ def organize(
     array: Any
     tensor: Any
     gpu = summing if on_device and isinstance(summing, GpuEngine) else None
-    if gpu is not None and (mask is not None or tree == "haar"):
-        # Masked entries are made neutral, and Haar trees built, on the host.
+    if gpu is not None and mask is not None:
+        # Masked entries are made neutral on the host.
         X, gpu = gpu.device.on_host(gpu.device_array(X)), None
     array = real_array(X) if gpu is None else gpu.device_array(X)
     require_sums_fit(names, array.shape)
@@ -246,6 +247,8 @@ def organize(
         precision="float64" if tensor.dtype == np.float64 else "float32",
         masked_entries=_MASKED[kind],
     )
+    if tree == "haar" and isinstance(summing, GpuEngine):
+        return DeviceDescent(tensor, settings, summing, given).answer()
     if tree == "haar":
         return Descent(tensor, settings, summing, given).answer()
     if settings.start == "order":
@@ -262,7 +265,7 @@ def organize(
     return found
 
 
-def _needs(X: object, n_iterations: object) -> dict[str, int]:
+def _needs(X: object, n_iterations: object, tree: object) -> dict[str, int]:
     """About how much work a questionnaire of `X` is, and how much memory of a GPU it takes."""
     shape = getattr(X, "shape", ())
     if not isinstance(shape, tuple) or len(shape) < 2 or not all(isinstance(n, int) for n in shape):
@@ -271,7 +274,8 @@ def _needs(X: object, n_iterations: object) -> dict[str, int]:
     n_folders = int(np.prod([1.5 * n for n in shape]))
     each = sum(n * n_folders for n in shape) // 3
     n_times = n_iterations if isinstance(n_iterations, int) else 3
-    return {"n_differences": n_times * each, "n_bytes": device_bytes(shape, 4, copied=not is_on_device(X))}
+    needed = haar_device_bytes if tree == "haar" else device_bytes
+    return {"n_differences": n_times * each, "n_bytes": needed(shape, 4, copied=not is_on_device(X))}
 
 
 def _plan(X: Any, names: Sequence[str], memory: int | str | None) -> MemoryPlan | None:

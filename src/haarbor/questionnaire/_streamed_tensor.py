@@ -15,12 +15,10 @@ from haarbor.named_axes import checked_mask
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._memory_plan import STARTING_HEADS, MemoryPlan
 from haarbor.spectral import cosine_affinity_of_blocks
-from haarbor.transport import ScratchTensor, StreamedFolderMeans
+from haarbor.transport import MappedTensor, ScratchTensor, StreamedFolderMeans, mapped_tensor
 from haarbor.trees import PartitionTree
 
 __all__ = ["StreamedTensor"]
-
-_HEADS_TOGETHER = 8
 
 Kind = Literal["logits", "probabilities", "unmasked"]
 
@@ -51,24 +49,27 @@ class StreamedTensor:
             self.axes[2]: np.zeros((n_heads, n_keys), bool),
             self.axes[0]: np.zeros((n_queries, n_keys), bool),
         }
-        self.scratch = ScratchTensor((n_heads, n_queries, n_keys), self.dtype)
-        # The same numbers once more: either order is read in long runs.
-        self.by_query = ScratchTensor((n_queries, n_heads, n_keys), self.dtype)
-        kinds, self.exponent = self._write(X, valid, content)
+        # Masked entries are made neutral, which needs a file of our own.
+        in_place = mapped_tensor(X) if valid is None else None
+        self.scratch = in_place or ScratchTensor((n_heads, n_queries, n_keys), self.dtype)
+        kinds, self.exponent = self._take(X, valid, content)
         if len(kinds) > 1:
             # Rows of some heads look like probabilities, but not those of all.
-            kinds, self.exponent = self._write(X, valid, "logits")
+            kinds, self.exponent = self._take(X, valid, "logits")
         self.kind: Kind = kinds.pop()
         if self.exponent:
             self._rescale()
 
-    def _write(self, X: Any, valid: BoolArray | None, content: Content) -> tuple[set[Kind], int]:
-        """Write all heads to the file; what they were taken to hold, and the exponent of their size."""
+    def _take(self, X: Any, valid: BoolArray | None, content: Content) -> tuple[set[Kind], int]:
+        """Check all heads, and write them to the file unless they are read in place.
+
+        Returns what they were taken to hold, and the exponent of their size.
+        """
         kinds: set[Kind] = set()
         largest = np.zeros(1, self.dtype)
         pair = self.axes[:2]
-        together: list[FloatArray] = []
-        for head, values in enumerate(_heads(X)):
+        in_place = isinstance(self.scratch, MappedTensor)
+        for head, values in enumerate(self._held_heads() if in_place else _heads(X)):
             mask = None if valid is None else valid[:, :, head]
             try:
                 matrix, kind = neutral_tensor(values, pair, mask, content)
@@ -79,24 +80,22 @@ class StreamedTensor:
             seen = matrix != 0
             self.present[self.axes[0]] |= seen
             self.present[self.axes[2]][head] = seen.any(axis=0)
-            together.append(matrix)
-            if len(together) == _HEADS_TOGETHER or head == self.shape[2] - 1:
-                self._put(head + 1 - len(together), np.stack(together))
-                together.clear()
+            if isinstance(self.scratch, ScratchTensor):
+                self.scratch.write((head, 0, 0), matrix)
         return kinds, excess_exponent(largest.astype(self.dtype))
 
-    def _put(self, head: int, matrices: FloatArray) -> None:
-        """Write some heads to both files."""
-        self.scratch.write((head, 0, 0), matrices)
-        for query in range(self.shape[0]):
-            self.by_query.write((query, head, 0), matrices[:, query])
+    def _held_heads(self) -> Iterator[FloatArray]:
+        """Matrices of the heads as they are read later."""
+        for head in range(self.shape[2]):
+            matrix: FloatArray = np.empty(self.shape[:2], self.dtype)
+            self.scratch.read((head, 0, 0), matrix)
+            yield matrix
 
     def _rescale(self) -> None:
-        for head in range(0, self.shape[2], _HEADS_TOGETHER):
-            count = min(_HEADS_TOGETHER, self.shape[2] - head)
-            matrices: FloatArray = np.empty((count, *self.shape[:2]), self.dtype)
-            self.scratch.read((head, 0, 0), matrices)
-            self._put(head, scaled(matrices, self.exponent))
+        scratch = ScratchTensor(self.scratch.shape, self.dtype)
+        for head, matrix in enumerate(self._held_heads()):
+            scratch.write((head, 0, 0), scaled(matrix, self.exponent))
+        self.scratch = scratch
 
     @property
     def ndim(self) -> int:
@@ -139,9 +138,7 @@ class StreamedTensor:
 
     def means(self) -> StreamedFolderMeans:
         """Folder means of the tensor."""
-        return StreamedFolderMeans(
-            self.scratch, self.by_query, self.axes, self.present, self.plan.piece_bytes
-        )
+        return StreamedFolderMeans(self.scratch, self.axes, self.present, self.plan.piece_bytes)
 
 
 def _heads(X: Any) -> Iterator[AnyArray]:

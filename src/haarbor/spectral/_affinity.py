@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, real_array
 from haarbor.binary_scale import excess_exponent, excess_exponents, scaled
-from haarbor.engines import ordered_results, thread_count
+from haarbor.engines import ordered_results, thread_count, usable_cores
 from haarbor.errors import AffinityError, AffinityWarning
 from haarbor.memory import require_memory
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.options import found_text, is_whole_number
 from haarbor.spectral._markov import require_square, require_symmetric
 from haarbor.spectral._slices import slice_blocks
+from haarbor.spectral._symmetric_part import symmetric_part
 
 __all__ = [
     "SMALL_SQUARES",
@@ -30,6 +31,9 @@ __all__ = [
 ]
 
 _NEIGHBOURS = 5
+# Rows of a matrix that are worked on at a time, by several threads if there are many.
+_ROWS = 64
+_MANY_ITEMS = 1000
 # A sum of squares below this has terms that are too small to be squared exactly.
 SMALL_SQUARES = 2.0**-400
 
@@ -278,19 +282,45 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
 
 def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
     """Affinity of the distances ``matrix * 2**exponent``, where `matrix` is far from overflow."""
-    # In place from here on: the matrix may be large.
-    affinity: FloatArray = matrix + matrix.T
-    affinity /= 2
-    scale = float(np.median(affinity))
-    with np.errstate(over="ignore"):
-        if scale > 0:
-            affinity /= scale
-        else:
-            # A zero median counts as 1 in the units of the distances.
-            np.ldexp(affinity, exponent, out=affinity)
-    np.negative(affinity, out=affinity)
-    np.exp(affinity, out=affinity)
+    affinity = symmetric_part(matrix)
+    scale = _median_of_all(affinity)
+
+    # In place, some rows after the other, so that they stay in cache.
+    def weigh(first: int) -> None:
+        rows = affinity[first : first + _ROWS]
+        with np.errstate(over="ignore"):
+            if scale > 0:
+                rows /= scale
+            else:
+                # A zero median counts as 1 in the units of the distances.
+                np.ldexp(rows, exponent, out=rows)
+        np.negative(rows, out=rows)
+        np.exp(rows, out=rows)
+
+    n_items = affinity.shape[0]
+    threads = usable_cores() if n_items >= _MANY_ITEMS else 1
+    for _ in ordered_results(weigh, range(0, n_items, _ROWS), threads):
+        pass
     return affinity
+
+
+def _median_of_all(symmetric: FloatArray) -> float:
+    """Median of all entries of a symmetric matrix without negative ones.
+
+    Examples
+    --------
+    >>> _median_of_all(np.array([[0.0, 2.0, 4.0], [2.0, 0.0, 5.0], [4.0, 5.0, 0.0]]))
+    2.0
+    """
+    n_items = symmetric.shape[0]
+    if n_items < 2 or np.diagonal(symmetric).any():
+        return float(np.median(symmetric))
+    # In order, the zeros of the diagonal come first, and then every other entry twice.
+    places = [(place - n_items) // 2 for place in ((symmetric.size - 1) // 2, symmetric.size // 2)]
+    half = np.concatenate([symmetric[row, :row] for row in range(n_items)])
+    half = np.partition(half, sorted({max(0, place) for place in places}))
+    low, high = (half[place] if place >= 0 else 0.0 for place in places)
+    return float((low + high) / 2)
 
 
 def _slices_of(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from haarbor.array_types import FloatArray
+from haarbor.engines import ordered_results
 
 __all__ = ["leading_eigenpairs"]
 
@@ -12,15 +15,23 @@ __all__ = ["leading_eigenpairs"]
 _SPARE = 4
 # Residues below this, relative to the largest eigenvalue, are as small as those of LAPACK.
 _RESIDUE = 1e-15
-# The basis is looked at when it has this many blocks. It is never larger than this share of the items:
-# beyond, LAPACK is quicker.
-_LOOKS = (8, 11, 13, 16, 20, 25, 30, 36, 43, 51, 60)
+# The basis is looked at when it has this many blocks, and then when the residues of the last two looks say
+# that they will be small enough, but not much later. It has at most so many blocks and is never larger than
+# this share of the items: beyond, LAPACK is quicker.
+_FIRST_LOOKS = (8, 11)
+_LATER = 1.4
+_MOST_BLOCKS = 60
 _LARGEST_SHARE = 0.4
 _ORTHOGONAL = 1e-8
+_INDEPENDENT = 1e-3
 _MOST_PASSES = 6
+# Into so many parts the rows of a product are divided, however many threads there are.
+_ROW_PARTS = 4
 
 
-def leading_eigenpairs(symmetric: FloatArray, wanted: int) -> tuple[FloatArray, FloatArray] | None:
+def leading_eigenpairs(
+    symmetric: FloatArray, wanted: int, threads: int = 1
+) -> tuple[FloatArray, FloatArray] | None:
     r"""Eigenpairs of largest :math:`|\lambda|`, by a block Lanczos method.
 
     The same bits in every call, if the products of matrices are. A block is wider than the number of
@@ -32,6 +43,8 @@ def leading_eigenpairs(symmetric: FloatArray, wanted: int) -> tuple[FloatArray, 
     symmetric : ndarray of float64, shape (n, n)
     wanted : int
         How many.
+    threads : int, default 1
+        The result does not depend on it.
 
     Returns
     -------
@@ -53,37 +66,79 @@ def leading_eigenpairs(symmetric: FloatArray, wanted: int) -> tuple[FloatArray, 
     """
     n_items = symmetric.shape[0]
     width = wanted + _SPARE
-    largest = int(_LARGEST_SHARE * n_items) // width
-    most = min(largest, _LOOKS[-1])
-    if most < _LOOKS[0]:
+    most = min(int(_LARGEST_SHARE * n_items) // width, _MOST_BLOCKS)
+    if most < _FIRST_LOOKS[0]:
         return None
     basis: FloatArray = np.empty((n_items, most * width), order="F")
     projected = np.zeros((most * width, most * width))
-    start = symmetric @ np.random.default_rng(0).standard_normal((n_items, width))
+    start = _product(symmetric, np.random.default_rng(0).standard_normal((n_items, width)), threads)
     block = np.linalg.qr(start)[0]
+    looks: list[tuple[int, float]] = []
+    next_look = _FIRST_LOOKS[0]
     for step in range(most):
         begin, end = step * width, (step + 1) * width
         basis[:, begin:end] = block
-        image = symmetric @ block
+        image = _product(symmetric, block, threads)
         coefficients = basis[:, :end].T @ image
         projected[:end, begin:end] = coefficients
         projected[begin:end, :end] = coefficients.T
         block, rest = _beyond(basis[:, :end], image - basis[:, :end] @ coefficients)
         # Nothing is left beyond the basis if the matrix has few eigenvalues other than zero.
-        if step + 1 not in (*_LOOKS, most) and np.abs(rest).max() > _RESIDUE:
+        if step + 1 not in (next_look, most) and np.abs(rest).max() > _RESIDUE:
             continue
         values, combinations = np.linalg.eigh(projected[:end, :end])
         order = np.argsort(-np.abs(values), kind="stable")[:wanted]
-        residues = np.linalg.norm(rest @ combinations[begin:end, order], axis=0)
-        if residues.max() <= _RESIDUE * np.abs(values).max():
+        residue = np.linalg.norm(rest @ combinations[begin:end, order], axis=0).max()
+        size = np.abs(values).max()
+        if residue <= _RESIDUE * size:
             return values[order], basis[:, :end] @ combinations[:, order]
+        looks.append((step + 1, float(np.log(residue / (_RESIDUE * size)))))
+        next_look = _next_look(looks)
     return None
+
+
+def _next_look(looks: list[tuple[int, float]]) -> int:
+    """Number of blocks with which the residues should be small enough.
+
+    Parameters
+    ----------
+    looks : list of (number of blocks, logarithm of the residue over what is small enough)
+
+    Examples
+    --------
+    >>> _next_look([(8, 18.0), (11, 10.5)])  # 2.5 for each block
+    16
+    """
+    if len(looks) == 1:
+        return _FIRST_LOOKS[1]
+    (before, above), (now, left) = looks[-2:]
+    fall = (above - left) / (now - before)
+    latest = max(now + 1, int(_LATER * now))
+    return min(latest, now + max(1, math.ceil(left / fall))) if fall > 0 else latest
+
+
+def _product(symmetric: FloatArray, block: FloatArray, threads: int) -> FloatArray:
+    """Product of the matrix with some vectors, part of its rows after the other."""
+    out: FloatArray = np.empty((symmetric.shape[0], block.shape[1]))
+    step = -(-symmetric.shape[0] // _ROW_PARTS)
+
+    def multiply(first: int) -> None:
+        np.matmul(symmetric[first : first + step], block, out=out[first : first + step])
+
+    for _ in ordered_results(multiply, range(0, symmetric.shape[0], step), threads):
+        pass
+    return out
 
 
 def _beyond(basis: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Orthonormal columns beyond the basis, and the coefficients of `rest` in them."""
+    # Once more: what rounding leaves in the span of the basis is as large as a small rest itself.
+    rest -= basis @ (basis.T @ rest)
     block, coefficients = np.linalg.qr(rest)
-    # At least twice: what rounding leaves in the span of the basis is as large as a small rest itself.
+    sizes = np.abs(np.diagonal(coefficients))
+    if sizes.min() > _INDEPENDENT * sizes.max():
+        return block, coefficients
+    # Columns that depend on each other leave little of some of them, and that is rounding in part.
     for _ in range(_MOST_PASSES):
         overlap = basis.T @ block
         block, change = np.linalg.qr(block - basis @ overlap)

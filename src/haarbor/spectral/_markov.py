@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray, frozen, real_array
+from haarbor.engines import ordered_results, usable_cores
 from haarbor.errors import AffinityError
 from haarbor.memory import require_memory
 from haarbor.options import require_real_number, require_whole_number
 from haarbor.spectral._leading_eigenpairs import leading_eigenpairs
+from haarbor.spectral._symmetric_part import asymmetry, symmetric_part
 from haarbor.stored_result import stored_result
 
 if TYPE_CHECKING:
@@ -30,12 +32,12 @@ __all__ = [
 ]
 
 _SMALLEST_AFFINITY = 1e-8
-# Rows of affinities up to this size can be added, and divided by each other.
-_LARGEST_AFFINITY = 2.0**512
 _SYMMETRY_TOL = 1e-8
 _N_EIGENPAIRS = 12
 # From this number of items on, the few leading eigenpairs are found sooner than all of them.
 _MANY_ITEMS = 1000
+# Rows of a matrix that are worked on at a time.
+_ROWS = 64
 # LAPACK adds in an order that depends on its number of threads, and trees are built on what it
 # returns: it runs on one thread here. The limit is a setting of the whole process, hence the lock.
 _BLAS_LIMIT = threading.Lock()
@@ -104,27 +106,7 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     wanted = min(_N_EIGENPAIRS, n_items)
     if n_eigenpairs is not None:
         wanted = require_whole_number("n_eigenpairs", n_eigenpairs, 1, n_items)
-    weights = np.where(weights > _SMALLEST_AFFINITY, weights, 0.0)
-    if weights.max() > _LARGEST_AFFINITY:
-        # The chain does not depend on the scale of the affinity.
-        weights = np.ldexp(weights, 512 - int(np.frexp(weights.max())[1]))
-    degree = weights.sum(axis=1)
-    if (degree == 0).any():
-        raise AffinityError(
-            f"every item needs a positive affinity to some item, itself included, and above 1e-08; item "
-            f"{int(np.argmax(degree == 0))} has none. Put ones on the diagonal, or drop the item."
-        )
-    # In place from here on: the matrix may be large.
-    weights /= degree[:, None]
-    weights /= degree[None, :]
-    scale = np.sqrt(weights.sum(axis=1))
-    weights /= scale[:, None]
-    weights /= scale[None, :]
-    first = scale / np.linalg.norm(scale)
-    symmetric = weights + weights.T
-    symmetric /= 2
-    # Raising the first eigenvalue from 1 to 2 keeps it apart from others that are 1 as well.
-    symmetric += np.outer(first, first, out=weights)
+    symmetric, first = _normalised(weights, max(0, int(np.frexp(weights.max())[1]) - 512))
     values, vectors = _eigenpairs(symmetric, wanted)
     # eigh ascends, and negative eigenvalues count by size.
     order = np.argsort(-np.abs(values), kind="stable")[1:wanted]
@@ -137,11 +119,58 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     )
 
 
+def _normalised(affinity: FloatArray, exponent: int) -> tuple[FloatArray, FloatArray]:
+    """The symmetric matrix of the chain, its first eigenvalue raised to 2, and its first eigenvector.
+
+    Some rows after the other, so that they stay in cache. The affinity is divided by two to the power of
+    `exponent` first: the chain does not depend on its scale, and rows of very large numbers cannot be added.
+    """
+    n_items = affinity.shape[0]
+    weights: FloatArray = np.empty((n_items, n_items))
+    degree, squares = np.empty(n_items), np.empty(n_items)
+    threads = usable_cores() if n_items >= _MANY_ITEMS else 1
+    parts = [slice(first, first + _ROWS) for first in range(0, n_items, _ROWS)]
+
+    def take(rows: slice) -> None:
+        some = np.where(affinity[rows] > _SMALLEST_AFFINITY, affinity[rows], 0.0)
+        weights[rows] = np.ldexp(some, -exponent) if exponent else some
+        weights[rows].sum(axis=1, out=degree[rows])
+
+    def by_density(rows: slice) -> None:
+        weights[rows] /= degree[rows, None]
+        weights[rows] /= degree[None, :]
+        weights[rows].sum(axis=1, out=squares[rows])
+
+    for _ in ordered_results(take, parts, threads):
+        pass
+    if (degree == 0).any():
+        raise AffinityError(
+            f"every item needs a positive affinity to some item, itself included, and above 1e-08; item "
+            f"{int(np.argmax(degree == 0))} has none. Put ones on the diagonal, or drop the item."
+        )
+    for _ in ordered_results(by_density, parts, threads):
+        pass
+    scale = np.sqrt(squares)
+
+    def by_row_sums(rows: slice) -> None:
+        weights[rows] /= scale[rows, None]
+        weights[rows] /= scale[None, :]
+
+    for _ in ordered_results(by_row_sums, parts, threads):
+        pass
+    first = scale / np.linalg.norm(scale)
+    symmetric = symmetric_part(weights)
+    # Raising the first eigenvalue from 1 to 2 keeps it apart from others that are 1 as well.
+    symmetric += np.outer(first, first, out=weights)
+    return symmetric, first
+
+
 def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
     """`affinity` as a float64 matrix after checking that it is one."""
     matrix = require_square(affinity, "affinity")
     # A comparison with NaN is false, so that this is true of usable numbers only.
-    usable = matrix.min() >= 0 and matrix.max() < np.inf
+    largest = float(matrix.max())
+    usable = matrix.min() >= 0 and largest < np.inf
     if not usable and not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
         raise AffinityError(
@@ -154,7 +183,7 @@ def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
             f"affinity must be non-negative; entry ({row}, {column}) is {matrix[row, column]:.3g}. "
             "Floor it at zero, or pass distances to distance_affinity."
         )
-    require_symmetric(matrix, "affinity", max(1.0, float(matrix.max())))
+    require_symmetric(matrix, "affinity", max(1.0, largest))
     return matrix
 
 
@@ -185,9 +214,8 @@ def require_square(given: npt.ArrayLike, name: str) -> FloatArray:
 
 def require_symmetric(matrix: FloatArray, name: str, size: float) -> None:
     """Raise unless a non-negative matrix is symmetric up to the rounding of numbers as large as `size`."""
-    gap = matrix - matrix.T
-    np.abs(gap, out=gap)
-    if gap.max() > _SYMMETRY_TOL * size:
+    if asymmetry(matrix) > _SYMMETRY_TOL * size:
+        gap = np.abs(matrix - matrix.T)
         row, column = np.unravel_index(int(np.argmax(gap)), gap.shape)
         raise AffinityError(
             f"{name} must be symmetric; entries ({row}, {column}) and ({column}, {row}) differ by "
@@ -208,7 +236,7 @@ def _eigenpairs(symmetric: FloatArray, wanted: int) -> tuple[FloatArray, FloatAr
     """Eigenpairs in any order, among them those of largest size; more than `wanted` if that is quicker."""
     with _BLAS_LIMIT, _blas().limit(limits=1, user_api="blas"):
         if symmetric.shape[0] >= _MANY_ITEMS:
-            leading = leading_eigenpairs(symmetric, wanted)
+            leading = leading_eigenpairs(symmetric, wanted, usable_cores())
             if leading is not None:
                 return leading
         return np.linalg.eigh(symmetric)

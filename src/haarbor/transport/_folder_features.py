@@ -127,6 +127,27 @@ def _products_of_runs(
     return np.concatenate(runs), np.multiply.outer(left_sizes, right_sizes).ravel()
 
 
+def _reach(present: BoolArray, children: IntArray, counts: IntArray) -> IntArray:
+    """In how many rows each item, and then each folder, can be non-zero.
+
+    Parameters
+    ----------
+    present : ndarray of bool, shape (n_rows, n)
+    children, counts : ndarray of int
+        The next ``counts[g]`` children are those of folder ``g``, numbered as in `RaisedFolders`.
+    """
+    # Eight rows to a byte.
+    items = np.packbits(present.T, axis=1)
+    seen = np.empty((items.shape[0] + counts.size, items.shape[1]), np.uint8)
+    seen[: items.shape[0]] = items
+    begin = 0
+    for folder, end in enumerate(np.cumsum(counts).tolist(), start=items.shape[0]):
+        np.bitwise_or.reduce(seen[children[begin:end]], axis=0, out=seen[folder])
+        begin = end
+    reach: IntArray = np.bitwise_count(seen).sum(axis=1, dtype=np.int64)
+    return reach
+
+
 def raised_folders(
     tree: PartitionTree, alpha: float, beta: float, present: BoolArray | None = None
 ) -> RaisedFolders:
@@ -161,8 +182,8 @@ def raised_folders(
     scale = np.concatenate([weights[larger] / pruned.sizes[larger], added[alone]])
     column = np.arange(scale.size)
     if present is not None:
-        members = [pruned.members(folder) for folder in (*larger, *pruned.leaves[alone])]
-        reach = np.array([present[:, items].any(axis=1).sum() for items in members])
+        reach = _reach(present, below, counts)
+        reach = np.concatenate([reach[n_items:], reach[alone]])
         column[np.argsort(-reach, kind="stable")] = np.arange(scale.size)
     return RaisedFolders(
         children=np.concatenate([below, alone]),

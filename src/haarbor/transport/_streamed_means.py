@@ -13,6 +13,7 @@ from haarbor.engines import FeatureBlock
 from haarbor.transport._block_shape import OUTER_PER_BLOCK
 from haarbor.transport._folder_features import OuterFolders, OuterPart, RaisedFolders
 from haarbor.transport._folder_means import FolderMeans, Layout, MeansBlock
+from haarbor.transport._mapped_tensor import MappedTensor
 from haarbor.transport._scratch_tensor import ScratchTensor
 from haarbor.trees import PartitionTree
 
@@ -67,10 +68,8 @@ class StreamedFolderMeans(FolderMeans):
 
     Parameters
     ----------
-    tensor : ScratchTensor
+    tensor : ScratchTensor or MappedTensor
         The last axis first: (head, query, key). Finite and of ordinary size.
-    by_query : ScratchTensor
-        The same numbers in the order (query, head, key).
     axes : sequence of str
         Names of the axes in the order (query, key, head).
     present : mapping of axis name to ndarray of bool
@@ -82,15 +81,13 @@ class StreamedFolderMeans(FolderMeans):
 
     def __init__(
         self,
-        tensor: ScratchTensor,
-        by_query: ScratchTensor,
+        tensor: ScratchTensor | MappedTensor,
         axes: Sequence[str],
         present: dict[str, BoolArray],
         piece_bytes: int,
     ) -> None:
         self._axes = (axes[-1], *axes[:-1])
         self._scratch = tensor
-        self._by_query = by_query
         self._shape = (tensor.shape[0], tensor.shape[1], tensor.shape[2])
         self._piece_bytes = piece_bytes
         last, first, second = self._axes
@@ -118,7 +115,7 @@ class StreamedFolderMeans(FolderMeans):
         by_head = layout.outer_axes[0] == self._axes[0]
         step = layout.outer_strides[0]
         if part == "ground":
-            read = _reader(self._scratch if by_head else self._by_query, outer.offsets // step)
+            read = (_reader if by_head else _query_reader)(self._scratch, outer.offsets // step)
         else:
             sums = self._summed_file(outer, outer_trees, step, by_head=by_head)
             read = _reader(sums, np.arange(outer.n_folders))
@@ -190,13 +187,29 @@ class StreamedFolderMeans(FolderMeans):
         return sums
 
 
-def _reader(tensor: ScratchTensor, items: IntArray) -> Callable[[int, int], FloatArray]:
+def _reader(tensor: ScratchTensor | MappedTensor, items: IntArray) -> Callable[[int, int], FloatArray]:
     """Reads matrices of a file, given by their numbers in the order of the folders."""
 
     def read(first: int, last: int) -> FloatArray:
         matrices: FloatArray = np.empty((last - first, *tensor.shape[1:]), tensor.dtype)
         for place, item in enumerate(items[first:last]):
             tensor.read((int(item), 0, 0), matrices[place])
+        return matrices
+
+    return read
+
+
+def _query_reader(tensor: ScratchTensor | MappedTensor, items: IntArray) -> Callable[[int, int], FloatArray]:
+    """Reads the (head, key) matrices of queries, row by row; a second file by queries would be as large."""
+    n_heads, _, n_keys = tensor.shape
+
+    def read(first: int, last: int) -> FloatArray:
+        matrices: FloatArray = np.empty((last - first, n_heads, n_keys), tensor.dtype)
+        # Onwards through the file.
+        ordered = np.argsort(items[first:last]).tolist()
+        for head in range(n_heads):
+            for place in ordered:
+                tensor.read((head, int(items[first + place]), 0), matrices[place, head])
         return matrices
 
     return read

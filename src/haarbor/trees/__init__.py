@@ -3,9 +3,11 @@
 from haarbor.trees._adjusted_mutual_information import adjusted_mutual_information
 from haarbor.trees._axis_trees import require_tree, require_trees_fit, row_and_column_trees, trees_by_axis
 from haarbor.trees._binary import binary_tree
+from haarbor.trees._binary_folders import BinaryFolders
 from haarbor.trees._build import build_tree
 from haarbor.trees._collapsed_chains import CollapsedTree, collapsed_chains, drawn_tree
 from haarbor.trees._control_trees import halved_tree, ordered_tree_like, random_tree_like
+from haarbor.trees._device_linkage import device_row_distances
 from haarbor.trees._flexible import flexible_tree
 from haarbor.trees._haar_tree import (
     DEFAULT_RESTRAINT,
@@ -25,6 +27,7 @@ __all__ = [
     "DEFAULT_RESTRAINT",
     "LARGEST_EXPONENT",
     "LARGEST_LOG_WEIGHT",
+    "BinaryFolders",
     "CollapsedTree",
     "PartitionTree",
     "PrunedTree",
@@ -33,6 +36,7 @@ __all__ = [
     "build_tree",
     "collapsed_chains",
     "depth_price",
+    "device_row_distances",
     "drawn_tree",
     "flexible_tree",
     "haar_tree",

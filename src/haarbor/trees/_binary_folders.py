@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
+from haarbor.engines import Device
 from haarbor.trees._partition_tree import PartitionTree
 
 __all__ = ["BinaryFolders", "join_weight"]
@@ -21,7 +22,7 @@ class BinaryFolders:
 
     n_items: int
     means: FloatArray
-    """Mean of the rows of each folder, shape (2 n - 1, d)."""
+    """Mean of the rows of each folder, shape (2 n - 1, d), on the host or on a device."""
     left: IntArray
     """First child of each folder, -1 for an item, shape (2 n - 1,)."""
     right: IntArray
@@ -33,9 +34,13 @@ class BinaryFolders:
     terms: FloatArray
     """Share of each folder in the l1 norm: the sum of the absolute Haar coefficients of its split,
     0 for an item, shape (2 n - 1,)."""
+    device: Device | None = None
+    """Where the means lie, if not on the host."""
 
     @classmethod
-    def of_joins(cls, means: FloatArray, joins: IntArray, terms: FloatArray) -> BinaryFolders:
+    def of_joins(
+        cls, means: FloatArray, joins: IntArray, terms: FloatArray, device: Device | None = None
+    ) -> BinaryFolders:
         """Folders from the joins that made them, one row of two folders each."""
         n_joins = joins.shape[0]
         n_items = n_joins + 1
@@ -53,12 +58,14 @@ class BinaryFolders:
             parents=parents,
             sizes=sizes,
             terms=np.concatenate([np.zeros(n_items), terms]),
+            device=device,
         )
 
     @property
     def norm(self) -> float:
         """l1 norm of the Haar expansion of the rows on this tree."""
-        root = np.abs(self.means[-1]).sum(dtype=np.float64)
+        # The sum of an array on a device is one too.
+        root = float(abs(self.means[-1]).sum(dtype=np.float64))
         return float(np.sqrt(self.n_items) * root + self.terms.sum())
 
     @property

@@ -107,6 +107,6 @@ def _median_with_infinities(between: FloatArray) -> float:
     # In order, every distance comes twice, and the diagonal last: half of the matrix says it all.
     places = [place // 2 for place in (middle - 1, middle) if place < n_folders * (n_folders - 1)]
     half = np.concatenate([between[folder, :folder] for folder in range(n_folders)])
-    half = np.partition(half, places)
+    half = np.partition(half, sorted(set(places)))
     low, high = (half[places[0]], half[places[1]]) if len(places) == 2 else (half[places[0]], np.inf)
     return float(high) if between.size % 2 else float((low + high) / 2)

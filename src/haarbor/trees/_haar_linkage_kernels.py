@@ -7,7 +7,14 @@ import numpy as np
 
 from haarbor.compiled import compiled
 
-__all__ = ["haar_joins", "rotation_sums"]
+__all__ = [
+    "first_nearest",
+    "haar_joins",
+    "join_places",
+    "rotation_sums",
+    "take_distances",
+    "wanted_pairs",
+]
 
 # As in the sums of the engines: values are finite, and the order of summation within a block is free.
 _FAST = {"reassoc", "nsz", "nnan", "ninf", "contract"}
@@ -67,6 +74,34 @@ def _least_row(cost, size, nearest):
     return found
 
 
+@compiled(inner=True)
+def _bound_terms(cost, exact, size, nearest, i, j, slack):
+    """Join place `j` into place `i`: bound the terms of the new folder, and find what is nearest now."""
+    n = cost.shape[0]
+    a, b = size[i], size[j]
+    apart = cost[i, j] / np.sqrt(a * b / (a + b))
+    size[j] = 0
+    for other in range(n):
+        c = size[other]
+        if c == 0 or other == i:
+            continue
+        low, high = min(i, other), max(i, other)
+        mine = cost[low, high] / np.sqrt(a * c / (a + c))
+        yours = cost[min(j, other), max(j, other)] / np.sqrt(b * c / (b + c))
+        bound = max(mine - apart * b / (a + b), yours - apart * a / (a + b))
+        bound = max(0.0, bound - slack * (mine + yours + apart))
+        cost[low, high] = bound * np.sqrt((a + b) * c / (a + b + c))
+        exact[low, high] = False
+    size[i] = a + b
+    nearest[i] = _nearest(cost, size, i)
+    for row in range(j):
+        if size[row] == 0 or row == i:
+            continue
+        near = nearest[row]
+        if near in (i, j) or (row < i and cost[row, i] <= cost[row, near]):
+            nearest[row] = _nearest(cost, size, row)
+
+
 @compiled()
 def haar_joins(means, cost, slack, joins, terms, stop):
     """Join, again and again, the two folders with the least term sqrt(ab/(a+b)) |mean - mean|_1.
@@ -101,32 +136,59 @@ def haar_joins(means, cost, slack, joins, terms, stop):
             nearest[i] = _nearest(cost, size, i)
             computed += 1
         a, b = size[i], size[j]
-        apart = cost[i, j] / np.sqrt(a * b / (a + b))
         joins[step, 0], joins[step, 1] = folder[i], folder[j]
         terms[step] = cost[i, j]
         _write_mean(means[folder[i]], means[folder[j]], a / (a + b), means[n + step])
-        size[j] = 0
-        for other in range(n):
-            c = size[other]
-            if c == 0 or other == i:
-                continue
-            low, high = min(i, other), max(i, other)
-            mine = cost[low, high] / np.sqrt(a * c / (a + c))
-            yours = cost[min(j, other), max(j, other)] / np.sqrt(b * c / (b + c))
-            bound = max(mine - apart * b / (a + b), yours - apart * a / (a + b))
-            bound = max(0.0, bound - slack * (mine + yours + apart))
-            cost[low, high] = bound * np.sqrt((a + b) * c / (a + b + c))
-            exact[low, high] = False
         folder[i] = n + step
-        size[i] = a + b
-        nearest[i] = _nearest(cost, size, i)
-        for row in range(j):
-            if size[row] == 0 or row == i:
-                continue
-            near = nearest[row]
-            if near in (i, j) or (row < i and cost[row, i] <= cost[row, near]):
-                nearest[row] = _nearest(cost, size, row)
+        _bound_terms(cost, exact, size, nearest, i, j, slack)
     return computed
+
+
+@compiled()
+def first_nearest(cost, size, nearest):
+    """Nearest later folder of each, before the first join."""
+    for row in range(nearest.size):
+        nearest[row] = _nearest(cost, size, row)
+
+
+@compiled()
+def wanted_pairs(cost, exact, size, nearest, pairs):
+    """Write the pair with the least term first into `pairs`; how many terms must be computed before it joins.
+
+    These are that of the pair itself, unless it is known, and those of other pairs that may be next: each the
+    nearest of a row and at most a tenth above. Which are computed does not change what joins.
+    """
+    i = _least_row(cost, size, nearest)
+    pairs[0, 0], pairs[0, 1] = i, nearest[i]
+    if exact[i, nearest[i]]:
+        return 0
+    count = 1
+    limit = 1.1 * cost[i, nearest[i]]
+    for row in range(nearest.size):
+        near = nearest[row]
+        if count == pairs.shape[0]:
+            break
+        if row == i or size[row] == 0 or near < 0 or exact[row, near] or cost[row, near] > limit:
+            continue
+        pairs[count, 0], pairs[count, 1] = row, near
+        count += 1
+    return count
+
+
+@compiled()
+def take_distances(cost, exact, size, nearest, pairs, distances):
+    """Turn the L1 distances of pairs of places into terms, which are exact from now on."""
+    for place in range(distances.size):
+        i, j = pairs[place, 0], pairs[place, 1]
+        cost[i, j] = np.sqrt(size[i] * size[j] / (size[i] + size[j])) * distances[place]
+        exact[i, j] = True
+        nearest[i] = _nearest(cost, size, i)
+
+
+@compiled()
+def join_places(cost, exact, size, nearest, i, j, slack):
+    """Join place `j` into place `i`; their term must be exact."""
+    _bound_terms(cost, exact, size, nearest, i, j, slack)
 
 
 @compiled(fastmath=_FAST, inner=True)

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from haarbor.array_types import FloatArray
 from haarbor.binary_scale import excess_exponent, scaled
-from haarbor.engines import CpuEngine, L1Engine, engine_named, ordered_results, usable_cores
+from haarbor.engines import (
+    CpuEngine,
+    Device,
+    GpuEngine,
+    L1Engine,
+    engine_named,
+    ordered_results,
+    usable_cores,
+)
 from haarbor.memory import require_memory
 from haarbor.named_axes import checked_tensor
 from haarbor.options import require_real_number
 from haarbor.trees._binary_folders import BinaryFolders
+from haarbor.trees._device_linkage import device_joins, device_row_distances
 from haarbor.trees._partition_tree import PartitionTree
 from haarbor.trees._rotations import rotate
 from haarbor.trees._row_blocks import row_distances
@@ -85,7 +95,16 @@ def haar_tree(
     matrix = scaled(matrix, excess_exponent(matrix))
     n_items, n_features = matrix.shape
     require_haar_tree_fits(n_items, n_features, matrix.dtype.itemsize)
-    means: FloatArray = np.empty((2 * n_items - 1, n_features), matrix.dtype)
+    means: Any
+    if isinstance(summing, GpuEngine):
+        with summing.device.one_line_errors():
+            means = summing.device.xp.empty((2 * n_items - 1, n_features), matrix.dtype)
+            means[:n_items] = summing.device.xp.asarray(matrix)
+            distances = device_row_distances(means[:n_items], summing)
+            folders = linked_folders(means, distances, summing.device)
+            rotate(folders, depth_price(share, folders.norm, n_items), 1)
+            return folders.tree()
+    means = np.empty((2 * n_items - 1, n_features), matrix.dtype)
     means[:n_items] = matrix
     distances = row_distances(means[:n_items], summing)
     folders = linked_folders(means, distances)
@@ -94,7 +113,7 @@ def haar_tree(
     return folders.tree()
 
 
-def linked_folders(means: FloatArray, distances: FloatArray) -> BinaryFolders:
+def linked_folders(means: FloatArray, distances: FloatArray, device: Device | None = None) -> BinaryFolders:
     """Haar linkage of the first n rows of `means`, shape (2 n - 1, d), whose other rows are written.
 
     Parameters
@@ -102,10 +121,15 @@ def linked_folders(means: FloatArray, distances: FloatArray) -> BinaryFolders:
     means : ndarray of float32 or float64
     distances : ndarray of float64, shape (n, n)
         L1 distances between the first n rows.
+    device : Device, optional
+        Where `means` lies, if not on the host.
     """
     from haarbor.trees._haar_linkage_kernels import haar_joins
 
     n_items = distances.shape[0]
+    if device is not None:
+        found = device_joins(means, distances * np.sqrt(0.5), _SLACK[means.dtype], device)
+        return BinaryFolders.of_joins(means, *found, device)
     joins = np.empty((n_items - 1, 2), dtype=np.int64)
     terms = np.empty(n_items - 1)
     costs = distances * np.sqrt(0.5)

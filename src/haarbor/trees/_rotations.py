@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
 from haarbor.array_types import BoolArray, FloatArray, IntArray
-from haarbor.engines import ordered_results
+from haarbor.engines import Device, ordered_results
 from haarbor.trees._binary_folders import BinaryFolders, join_weight
+from haarbor.trees._device_linkage import write_device_mean
 
 __all__ = ["rotate"]
 
@@ -29,7 +31,7 @@ def rotate(folders: BinaryFolders, price: float, threads: int) -> int:
     price : float
         What one step of one leaf away from the root costs.
     threads : int
-        The result does not depend on it.
+        The result does not depend on it. Where the means lie on a device, the sums are made there.
 
     Returns
     -------
@@ -79,9 +81,24 @@ def rotate(folders: BinaryFolders, price: float, threads: int) -> int:
 
 def _other_terms(folders: BinaryFolders, threes: IntArray, threads: int) -> FloatArray:
     """Terms of the lower and the upper folder after either rotation, shape (n, 2 ways, 2)."""
+    sums = _host_sums(folders, threes, threads) if folders.device is None else _device_sums(folders, threes)
+    a, b, c = folders.sizes[threes].T
+    weights = [join_weight(a, b), join_weight(a + b, c), join_weight(a, c), join_weight(a + c, b)]
+    terms: FloatArray = (sums * np.stack(weights, axis=1)).reshape(-1, 2, 2)
+    return terms
+
+
+def _device_sums(folders: BinaryFolders, threes: IntArray) -> FloatArray:
+    a, b, c = folders.sizes[threes].T
+    shares = np.stack([a / (a + b), a / (a + c)], axis=1)
+    sums: FloatArray = cast(Device, folders.device).rotation_sums(folders.means, threes, shares)
+    return sums
+
+
+def _host_sums(folders: BinaryFolders, threes: IntArray, threads: int) -> FloatArray:
     from haarbor.trees._haar_linkage_kernels import rotation_sums
 
-    sums = np.empty((threes.shape[0], 4))
+    sums: FloatArray = np.empty((threes.shape[0], 4))
     stop = np.zeros(1, np.uint8)
     cuts = np.linspace(0, threes.shape[0], 4 * threads + 1).astype(int).tolist()
 
@@ -93,10 +110,7 @@ def _other_terms(folders: BinaryFolders, threes: IntArray, threads: int) -> Floa
             pass
     finally:
         stop[0] = 1
-    a, b, c = folders.sizes[threes].T
-    weights = [join_weight(a, b), join_weight(a + b, c), join_weight(a, c), join_weight(a + c, b)]
-    terms: FloatArray = (sums * np.stack(weights, axis=1)).reshape(-1, 2, 2)
-    return terms
+    return sums
 
 
 def _join_first_two(folders: BinaryFolders, low: int, up: int, three: tuple[int, int, int]) -> None:
@@ -107,6 +121,10 @@ def _join_first_two(folders: BinaryFolders, low: int, up: int, three: tuple[int,
     folders.parents[[first, second]] = low
     folders.parents[third] = up
     folders.sizes[low] = folders.sizes[first] + folders.sizes[second]
+    if folders.device is not None:
+        children = (int(first), int(second))
+        write_device_mean(folders.means, children, folders.sizes[first] / folders.sizes[low], int(low))
+        return
     share = folders.means.dtype.type(folders.sizes[first] / folders.sizes[low])
     np.multiply(folders.means[first], share, out=folders.means[low])
     folders.means[low] += (1 - share) * folders.means[second]

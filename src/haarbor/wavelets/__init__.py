@@ -1,6 +1,7 @@
 """Haar analysis on trees, the entropies made from it, and their stability over batches."""
 
 from haarbor.wavelets._coefficient_decay import CoefficientDecay, coefficient_decay, huber_fit, huber_line
+from haarbor.wavelets._device_haar import device_coefficients, sum_of_sizes
 from haarbor.wavelets._entropy import (
     HeadEntropy,
     NetworkEntropy,
@@ -25,6 +26,7 @@ __all__ = [
     "NetworkEntropy",
     "RankingStability",
     "coefficient_decay",
+    "device_coefficients",
     "haar_basis",
     "haar_l1",
     "haar_scales",
@@ -41,5 +43,6 @@ __all__ = [
     "sorted_coefficients",
     "streamed_head_entropy",
     "streamed_network_entropy",
+    "sum_of_sizes",
     "write_haar_rows",
 ]

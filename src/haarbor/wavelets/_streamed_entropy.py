@@ -9,7 +9,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, frozen
 from haarbor.binary_scale import scaled
-from haarbor.transport import ScratchTensor
+from haarbor.transport import MappedTensor, ScratchTensor
 from haarbor.trees import PartitionTree
 from haarbor.wavelets._entropy import (
     HeadEntropy,
@@ -30,13 +30,18 @@ _COPIES = 4
 
 
 def streamed_head_entropy(
-    by_head: ScratchTensor, trees: Mapping[str, PartitionTree], k: int, *, exponent: int, piece_bytes: int
+    by_head: ScratchTensor | MappedTensor,
+    trees: Mapping[str, PartitionTree],
+    k: int,
+    *,
+    exponent: int,
+    piece_bytes: int,
 ) -> HeadEntropy:
     """What :func:`haarbor.head_entropy` says, of a tensor (head, query, key) in a file.
 
     Parameters
     ----------
-    by_head : ScratchTensor
+    by_head : ScratchTensor or MappedTensor
     trees : mapping of axis name to PartitionTree
     k : int
     exponent : int
@@ -61,33 +66,42 @@ def streamed_head_entropy(
 
 
 def streamed_network_entropy(
-    by_query: ScratchTensor, trees: Mapping[str, PartitionTree], k: int, *, exponent: int, piece_bytes: int
+    by_head: ScratchTensor | MappedTensor,
+    trees: Mapping[str, PartitionTree],
+    k: int,
+    *,
+    exponent: int,
+    piece_bytes: int,
 ) -> NetworkEntropy:
-    """What :func:`haarbor.network_entropy` says, of a tensor (query, head, key) in a file.
+    """What :func:`haarbor.network_entropy` says, of a tensor (head, query, key) in a file.
 
     Parameters are those of :func:`streamed_head_entropy`. The expansion along heads and keys is written to
     a second file, and that along queries made from there; both are read once.
     """
-    n_queries, n_heads, n_keys = by_query.shape
-    half = ScratchTensor(by_query.shape, by_query.dtype)
-    step = _part(piece_bytes, by_query.nbytes // n_queries, n_queries)
+    n_heads, n_queries, n_keys = by_head.shape
+    half = ScratchTensor((n_queries, n_heads, n_keys), by_head.dtype)
+    step = _part(piece_bytes, by_head.nbytes // n_queries, n_queries)
     for first in range(0, n_queries, step):
-        queries: FloatArray = np.empty((min(step, n_queries - first), n_heads, n_keys), by_query.dtype)
-        by_query.read((first, 0, 0), queries)
+        count = min(step, n_queries - first)
+        queries: FloatArray = np.empty((count, n_heads, n_keys), by_head.dtype)
+        for head in range(n_heads):
+            rows: FloatArray = np.empty((count, n_keys), by_head.dtype)
+            by_head.read((head, first, 0), rows)
+            queries[:, head] = rows
         half.write((first, 0, 0), haar_transform(queries, {a: trees[a] for a in ("head", "key")}, _AXES))
     products = largest_products([haar_system(trees[axis]) for axis in ("query", "key", "head")], k)
     listed = np.concatenate([products.above, products.tied])
     values = np.zeros((listed.shape[0], 1))
     rest, energy, constant = np.zeros(1), np.zeros(1), np.zeros(1)
-    step = _part(piece_bytes, by_query.nbytes // n_heads, n_heads)
+    step = _part(piece_bytes, by_head.nbytes // n_heads, n_heads)
     for first in range(0, n_heads, step):
-        heads: FloatArray = np.empty((n_queries, min(step, n_heads - first), n_keys), by_query.dtype)
+        heads: FloatArray = np.empty((n_queries, min(step, n_heads - first), n_keys), by_head.dtype)
         for query in range(n_queries):
             half.read((query, first, 0), heads[query])
         coefficients = haar_transform(heads, {"query": trees["query"]}, _AXES).astype(np.float64)
         here = (first <= listed[:, 2]) & (listed[:, 2] < first + heads.shape[1])
-        query, key, head = listed[here].T
-        values[here, 0] = coefficients[query, head - first, key]
+        queries_of, keys_of, heads_of = listed[here].T
+        values[here, 0] = coefficients[queries_of, heads_of - first, keys_of]
         if first == 0:
             # It may be so large that adding it would lose the digits of the rest.
             constant[0] = coefficients[0, 0, 0]
