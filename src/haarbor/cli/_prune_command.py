@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["prune"]
 
-_DEFAULT_SCORES = (
-    "leftover-response,leftover,response,relative-norm,gradient,redundancy,h400,h400-random-tree,"
-    "h400-no-tree,random"
-)
+_DEFAULT_SCORES = "leftover,gradient,h400,random"
+"""The one to take, the usual one, the paper's, and chance."""
+_N_ORGANIZED, _N_ORGANIZED_QUICKLY = 16, 6
+"""Samples whose attention is organised for scores that need it."""
 
 
 def prune(
@@ -76,8 +76,18 @@ def prune(
         str,
         typer.Option(metavar="NAME", help="auto, loss, masked-loss, classification-loss or accuracy."),
     ] = "auto",
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of random removal.")] = 5,
+    seeds: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Runs of random removal; 3 if not given, 2 with --quick."),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Measure at the budget alone, no curve.")] = False,
+    controls: Annotated[
+        bool,
+        typer.Option(
+            "--controls",
+            help="Measure every score within layers and on half of the calibration data, too.",
+        ),
+    ] = False,
     lines: LinesOption = False,
     gguf: GgufOption = None,
     device: DeviceOption = "cpu",
@@ -136,7 +146,7 @@ def prune(
     for note in prepared.notes:
         typer.echo(note, err=True)
     require_disjoint(prepared.calibration, prepared.evaluation)
-    shares = [budget] if quick else sorted({*(round(0.05 * step, 2) for step in range(1, 11)), budget})
+    shares = [budget] if quick else sorted({0.1, 0.2, 0.3, 0.4, 0.5, budget})
     with shown_steps() as advance:
         study = pruning_study(
             loaded.model,
@@ -148,13 +158,15 @@ def prune(
             metric=prepared.metric,
             within="uniform" if uniform else "layer" if within_layer else "network",
             replacement="refit" if compensate else "zero",
-            n_seeds=seeds,
+            n_seeds=seeds or (2 if quick else 3),
+            n_organized=_N_ORGANIZED_QUICKLY if quick else _N_ORGANIZED,
+            controls=controls,
             on_progress=advance,
         )
     summary = study.summary(loaded.name, prepared.description)
     summary["written"] = {}
     if not as_json:
-        _print(study, summary)
+        _print(study, summary, controls)
     if files is not None:
         files.write(study, loaded, prepared, summary, uniform)
     if as_json:
@@ -168,7 +180,7 @@ def prune(
         raise failures[-1]
 
 
-def _print(study: PruningStudy, summary: dict[str, Any]) -> None:
+def _print(study: PruningStudy, summary: dict[str, Any], with_controls: bool) -> None:
     from rich.console import Console
 
     console = Console()
@@ -179,9 +191,12 @@ def _print(study: PruningStudy, summary: dict[str, Any]) -> None:
         f"({done}); {curves.baseline.value:.4g} for the whole network."
     )
     console.print(_damage_table(study))
-    typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
-    console.print(_control_table(study))
+    if with_controls:
+        typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
+        console.print(_control_table(study))
     typer.echo(best.sentence)
+    if study.disagreement:
+        typer.echo(f"{study.disagreement} (--calibration N)")
     # More than rounding to whole heads explains.
     if abs(study.budget * best.n_heads - best.n_removed) > 0.5:
         typer.echo(

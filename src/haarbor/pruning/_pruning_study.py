@@ -34,6 +34,9 @@ from haarbor.pruning._scores import SCORES, checked_names, needed_parts, scores_
 
 __all__ = ["PruningStudy", "pruning_study", "score_names"]
 
+_LEAST_AGREEMENT = 0.5
+"""Rank correlation of the two halves below which an order of the heads is called unsure."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PruningStudy:
@@ -60,6 +63,21 @@ class PruningStudy:
     """Of the whole and of the smaller network."""
     batch: ModelBatch
     """One of the evaluation."""
+
+    @property
+    def disagreement(self) -> str:
+        """A line that names the scores on which the two halves of the calibration disagree; empty if none."""
+        unsure = [
+            f"'{entry.name}' ({entry.agreement:.2f})"
+            for entry in self.controls
+            if np.isfinite(entry.agreement) and entry.agreement < _LEAST_AGREEMENT
+        ]
+        if not unsure:
+            return ""
+        return (
+            "The two halves of the calibration data order the heads differently (rank correlation) by "
+            f"{', '.join(unsure)}: these orders are not to be relied on. Take more calibration data."
+        )
 
     def summary(self, model: str, data: str) -> dict[str, Any]:
         """All figures as JSON values.
@@ -97,11 +115,20 @@ class PruningStudy:
                 for name in curves.curves
             },
             "reliability": _number(curves.reliability),
-            "controls": [{**asdict(entry), "agreement": _number(entry.agreement)} for entry in self.controls],
+            "controls": [
+                {
+                    **asdict(entry),
+                    "agreement": _number(entry.agreement),
+                    "within_layer": _number(entry.within_layer),
+                    "half_calibrations": [_number(value) for value in entry.half_calibrations],
+                }
+                for entry in self.controls
+            ],
             "recommendation": {**asdict(self.recommendation), "sentence": self.recommendation.sentence},
             "removed": [self.heads.label(int(head)) for head in np.flatnonzero(self.removed)],
             "smaller": None if self.footprint is None else [asdict(found) for found in self.footprint],
             "refusal": self.refusal,
+            "disagreement": self.disagreement,
             "pruned": {"value": _number(self.value), "smaller": self.smaller is not None},
         }
 
@@ -152,6 +179,8 @@ def pruning_study(
     within: Budget = "network",
     replacement: str = "refit",
     n_seeds: int = 5,
+    n_organized: int | None = None,
+    controls: bool = True,
     on_progress: OnProgress | None = None,
 ) -> PruningStudy:
     """Scores, damage curves, controls and a recommendation, and the network without the heads.
@@ -172,6 +201,11 @@ def pruning_study(
     within : {"network", "layer", "uniform"}, default "network"
     replacement : {"refit", "zero", "mean"}, default "refit"
     n_seeds : int, default 5
+    n_organized : int, optional
+        Calibration batches whose attention is organised, for scores that need it; all if not given.
+    controls : bool, default True
+        Whether the damages of the controls are measured; how far two halves of the calibration agree is
+        always computed.
     on_progress : function of (step, done, total), optional
         Told of the steps "scoring", "probing", "measuring" and "controls", one after another.
 
@@ -212,6 +246,7 @@ def pruning_study(
         parts=parts,
         metric=chosen,
         heads=heads,
+        n_organized=n_organized,
         on_progress=on_progress,
     )
     curves = damage_curves(
@@ -226,7 +261,7 @@ def pruning_study(
         n_seeds=n_seeds,
         on_progress=on_progress,
     )
-    controls = score_controls(
+    checks = score_controls(
         model,
         found,
         fitted,
@@ -236,6 +271,7 @@ def pruning_study(
         metric=chosen,
         within=within,
         replacement=replacement,
+        damages=controls,
         on_progress=on_progress,
     )
     best = recommendation(curves, budget)
@@ -260,7 +296,7 @@ def pruning_study(
         heads=heads,
         budget=budget,
         curves=curves,
-        controls=controls,
+        controls=checks,
         recommendation=best,
         removed=frozen(removed.copy()),
         pruned=pruned,
