@@ -48,7 +48,7 @@ def gate_gradients(
 
     Notes
     -----
-    Batches are run together where the metric is a function of the model's scores: every row has factors of its
+    Batches are run together where the metric is a function of the scores: every row has factors of its
     own, so that one backward pass gives the gradients of all of them. The first batch is run by itself as
     well, and where that gives another gradient every batch is.
     """
