@@ -10,6 +10,7 @@ import typer
 
 from haarbor.cli._capture_options import DeviceOption, GgufOption, LinesOption
 from haarbor.cli._model_argument import ModelArgument
+from haarbor.cli._named import named
 from haarbor.printable import printable
 
 if TYPE_CHECKING:
@@ -88,9 +89,29 @@ def prune(
             help="Measure every score within layers and on half of the calibration data, too.",
         ),
     ] = False,
+    heal: Annotated[
+        int,
+        typer.Option(
+            metavar="STEPS",
+            min=0,
+            help="Train what is left of the attention for so many steps on the calibration data; figures "
+            "with and without.",
+        ),
+    ] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Seed of the order of samples in --heal.")
+    ] = 0,
     lines: LinesOption = False,
     gguf: GgufOption = None,
     device: DeviceOption = "cpu",
+    run: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN",
+            help="Run captured from the model, in which the results are kept and shown from then on.",
+            callback=named,
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -115,6 +136,7 @@ def prune(
     from haarbor.cli._choices import checked_choice
     from haarbor.cli._progress import shown_steps
     from haarbor.cli._pruned_files import PrunedFiles
+    from haarbor.cli._run_checks import require_writable
     from haarbor.cli._said_line import say
 
     choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
@@ -123,9 +145,16 @@ def prune(
     require_data(data)
     if eval_data is not None:
         require_data(eval_data, "--eval-data")
+    opened = None
+    if run is not None:
+        from haarbor.store import open_run
+
+        opened = open_run(run)
+        require_writable(opened)
     say(f"Loading {model} ...")
-    from haarbor.capturing import load_model
-    from haarbor.pruning import pruning_data, pruning_study, require_disjoint, score_names
+    from haarbor.analysis import keep_pruning, require_same_network
+    from haarbor.capturing import load_model, weights_digest
+    from haarbor.pruning import network_heads, pruning_data, pruning_study, require_disjoint, score_names
 
     names = score_names(scores)
     # Checked before the work, so that no result is lost because it cannot be written.
@@ -146,6 +175,12 @@ def prune(
     for note in prepared.notes:
         typer.echo(note, err=True)
     require_disjoint(prepared.calibration, prepared.evaluation)
+    weights = None
+    if opened is not None:
+        # Checked before the work: a run of another network would be found out only after it.
+        heads = network_heads(loaded.model, prepared.metric.shown(prepared.calibration[0]))
+        weights = weights_digest(loaded.model)
+        require_same_network(opened.part(), heads.n_heads, weights)
     shares = [budget] if quick else sorted({0.1, 0.2, 0.3, 0.4, 0.5, budget})
     with shown_steps() as advance:
         study = pruning_study(
@@ -161,10 +196,14 @@ def prune(
             n_seeds=seeds or (2 if quick else 3),
             n_organized=_N_ORGANIZED_QUICKLY if quick else _N_ORGANIZED,
             controls=controls,
+            heal_steps=heal,
+            seed=seed,
             on_progress=advance,
         )
     summary = study.summary(loaded.name, prepared.description)
     summary["written"] = {}
+    if opened is not None:
+        keep_pruning(opened, study.results(loaded.name, prepared.description), weights=weights)
     if not as_json:
         _print(study, summary, controls)
     if files is not None:
@@ -173,6 +212,8 @@ def prune(
         typer.echo(json.dumps(summary, indent=2))
     elif files is not None:
         _print_files(study, summary, files)
+    if opened is not None and not as_json:
+        say(f"Kept in {run}; haarbor report {run} shows it.")
     failures = [] if files is None else files.failures
     for failure in failures[:-1]:
         typer.echo(str(failure), err=True)
@@ -197,6 +238,8 @@ def _print(study: PruningStudy, summary: dict[str, Any], with_controls: bool) ->
     typer.echo(best.sentence)
     if study.disagreement:
         typer.echo(f"{study.disagreement} (--calibration N)")
+    if study.healing_sentence:
+        typer.echo(study.healing_sentence)
     # More than rounding to whole heads explains.
     if abs(study.budget * best.n_heads - best.n_removed) > 0.5:
         typer.echo(

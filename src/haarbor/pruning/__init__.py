@@ -17,6 +17,7 @@ from haarbor.pruning._damage_curves import DamageCurves, ScoreCurve, damage_curv
 from haarbor.pruning._footprint import Footprint, footprints
 from haarbor.pruning._head_gates import gated_heads, removed_heads
 from haarbor.pruning._head_responses import HeadResponses, head_responses
+from haarbor.pruning._heal import Healing, heal
 from haarbor.pruning._layer_moments import LayerMoments, layer_moments, projection_weight
 from haarbor.pruning._mask_file import read_mask, write_mask
 from haarbor.pruning._masked_network import mask_heads
@@ -50,6 +51,7 @@ __all__ = [
     "Footprint",
     "HeadDamage",
     "HeadResponses",
+    "Healing",
     "LayerFit",
     "LayerHeads",
     "LayerMoments",
@@ -74,6 +76,7 @@ __all__ = [
     "gated_heads",
     "head_damage",
     "head_responses",
+    "heal",
     "is_projection",
     "layer_moments",
     "load_pruned",

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from haarbor.analysis import PruningResults
 from haarbor.array_types import BoolArray, frozen
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.on_progress import OnProgress
+from haarbor.options import require_whole_number
 from haarbor.pruning._budgets import Budget, reachable_shares, removal_count
 from haarbor.pruning._calibration_pass import calibration_pass
 from haarbor.pruning._compensation import compensate
@@ -19,8 +21,9 @@ from haarbor.pruning._controls import ScoreControls, score_controls
 from haarbor.pruning._damage_curves import RANDOM, DamageCurves, damage_curves
 from haarbor.pruning._footprint import Footprint, footprints
 from haarbor.pruning._head_gates import checked_replacement
+from haarbor.pruning._heal import Healing, heal, require_gradient
 from haarbor.pruning._masked_network import mask_heads
-from haarbor.pruning._metrics import Measure, Metric, measure, metric_named
+from haarbor.pruning._metrics import Measure, Measurement, Metric, measure, metric_named
 from haarbor.pruning._model_batches import (
     ModelBatch,
     model_batches,
@@ -55,6 +58,10 @@ class PruningStudy:
     it: `smaller` where there is one, else as large as the whole one; None if there is neither."""
     value: float
     """The metric of `pruned` itself on all evaluation batches."""
+    healing: Healing | None
+    """How `pruned` was trained after the removal; None if that was not asked for."""
+    healed: tuple[Measurement, Measurement] | None
+    """The pruned network on the evaluation batches before that and after."""
     smaller: torch.nn.Module | None
     """The network without them and smaller; None if its layout cannot be made smaller, see `refusal`."""
     refusal: str
@@ -130,7 +137,68 @@ class PruningStudy:
             "refusal": self.refusal,
             "disagreement": self.disagreement,
             "pruned": {"value": _number(self.value), "smaller": self.smaller is not None},
+            "healing": self._healing_figures() or None,
         }
+
+    def results(self, model: str, data: str) -> PruningResults:
+        """Everything but the network, in a form that a run can keep (:func:`haarbor.analysis.keep_pruning`).
+
+        Parameters
+        ----------
+        model, data : str
+            Names to keep with the figures.
+
+        Returns
+        -------
+        PruningResults
+        """
+        curves, best = self.curves, self.recommendation
+        place = curves.place(self.budget)
+        return PruningResults(
+            model=model,
+            data=data,
+            metric=curves.metric,
+            baseline=curves.baseline.value,
+            higher_is_better=curves.higher_is_better,
+            within=curves.within,
+            replacement=curves.replacement,
+            layers=self.heads.layer_of_head,
+            shares=curves.shares,
+            n_removed=curves.n_removed,
+            damages={name: curves.damage(name) for name in curves.curves},
+            errors={name: curves.standard_error(name) for name in curves.curves},
+            removed={name: curve.removed[0, place] for name, curve in curves.curves.items()},
+            place=place,
+            score=best.score,
+            equals=best.equals,
+            agreement={entry.name: float(entry.agreement) for entry in self.controls},
+            sentences=tuple(filter(None, (best.sentence, self.disagreement, self.healing_sentence))),
+            healing=self._healing_figures(),
+        )
+
+    @property
+    def healing_sentence(self) -> str:
+        """What the training after the removal has changed; empty if there was none."""
+        found = self._healing_figures()
+        if not found:
+            return ""
+        return (
+            f"Healed by {found['steps']:.0f} steps on the calibration data: damage {found['damage']:.4g} +- "
+            f"{found['error']:.2g} on the evaluation data, {found['damage_before']:.4g} +- "
+            f"{found['error_before']:.2g} without."
+        )
+
+    def _healing_figures(self) -> dict[str, float]:
+        if self.healing is None or self.healed is None:
+            return {}
+        sign = -1.0 if self.curves.higher_is_better else 1.0
+        baseline = self.curves.baseline
+        found = {"steps": float(self.healing.n_steps), "trained": float(self.healing.n_trained)}
+        for measured, ending in zip(self.healed, ("_before", ""), strict=True):
+            change = sign * (measured.each - baseline.each)
+            found[f"damage{ending}"] = sign * (measured.value - baseline.value)
+            found[f"error{ending}"] = float(change.std(ddof=1) / np.sqrt(change.size))
+        return found
 
     def __repr__(self) -> str:
         n_removed = int(self.removed.sum())
@@ -181,6 +249,8 @@ def pruning_study(
     n_seeds: int = 5,
     n_organized: int | None = None,
     controls: bool = True,
+    heal_steps: int = 0,
+    seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> PruningStudy:
     """Scores, damage curves, controls and a recommendation, and the network without the heads.
@@ -206,8 +276,13 @@ def pruning_study(
     controls : bool, default True
         Whether the damages of the controls are measured; how far two halves of the calibration agree is
         always computed.
+    heal_steps : int, default 0
+        Steps by which what is left of the attention is trained on the calibration data, see
+        :func:`haarbor.heal`. Curves and recommendation are without; what it changes is told beside them.
+    seed : int, default 0
+        Of the healing.
     on_progress : function of (step, done, total), optional
-        Told of the steps "scoring", "probing", "measuring" and "controls", one after another.
+        Told of the steps "scoring", "probing", "measuring", "controls" and "healing", one after another.
 
     Returns
     -------
@@ -228,6 +303,7 @@ def pruning_study(
     _require_score(names)
     if replacement != "refit":
         checked_replacement(replacement)
+    require_whole_number("heal_steps", heal_steps)
     fitted, measured = model_batches(calibration), model_batches(evaluation)
     if len(fitted) < 2 or len(measured) < 4:
         raise DataError(
@@ -236,6 +312,8 @@ def pruning_study(
         )
     require_disjoint(fitted, measured)
     chosen = metric_named(metric)
+    if heal_steps:
+        require_gradient(model, fitted[0], chosen)
     heads = network_heads(model, chosen.shown(fitted[0]))
     removal_count(heads, budget, within=within)
     places = sorted({*reachable_shares(heads, shares, within=within), float(budget)})
@@ -292,6 +370,14 @@ def pruning_study(
             pruned = mask_heads(model, heads, removed, batch=batch, compensation=fits, means=means)
         except PruningError as error:
             refusal = str(error)
+    healing, healed = None, None
+    value = None if pruned is None else measure(pruned, measured, chosen)
+    if heal_steps and pruned is not None and value is not None:
+        healing = heal(pruned, fitted, steps=heal_steps, metric=chosen, seed=seed, on_progress=on_progress)
+        pruned = healing.network
+        smaller = None if smaller is None else pruned
+        before, value = value, measure(pruned, measured, chosen)
+        healed = (before, value)
     return PruningStudy(
         heads=heads,
         budget=budget,
@@ -300,7 +386,9 @@ def pruning_study(
         recommendation=best,
         removed=frozen(removed.copy()),
         pruned=pruned,
-        value=float("nan") if pruned is None else measure(pruned, measured, chosen).value,
+        value=float("nan") if value is None else value.value,
+        healing=healing,
+        healed=healed,
         smaller=smaller,
         refusal=refusal,
         footprint=footprint,
