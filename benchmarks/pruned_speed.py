@@ -176,21 +176,25 @@ def study(name: str, device: str, shares: tuple[float, ...], n_runs: int, n_gene
     """Rows of one network on one device."""
     rows = []
     asked = [(0.0, "whole"), *((share, kind) for kind in ("network", "uniform") for share in shares)]
+    seen: set[tuple[str, int]] = set()
+    # On a GPU the whole network waits in the memory of the machine, which is not counted; it takes long to make.
+    waiting = _made(name, device) if device == "cuda" else None
     for share, kind in [*asked, (0.0, "whole again")]:
-        torch.manual_seed(0)
-        model, inputs, prompt = NETWORKS[name](device)
+        model, inputs, prompt = waiting or _made(name, device)
         n_removed, n_heads = 0, 0
         if share:
             try:
-                smaller, n_removed, n_heads = without_heads(model, inputs, share, kind)
+                model, n_removed, n_heads = without_heads(model, inputs, share, kind)
             # Groups of three lose a third of their heads or none: not every share can be had alike.
             except Exception as error:
                 if type(error).__name__ != "SettingError":
                     raise
-                print(f"{name} {kind} {share:.0%}: {error}", flush=True)
                 continue
-            model = copy.deepcopy(smaller)
-            del smaller
+            if (kind, n_removed) in seen:
+                continue
+            seen.add((kind, n_removed))
+        elif waiting is not None:
+            model = copy.deepcopy(model)
         row = {
             "network": name, "device": device, "removal": kind, "asked": share, "removed": n_removed,
             "heads": n_heads, **measured(model, inputs, prompt, device, n_runs, n_generated),
@@ -200,6 +204,11 @@ def study(name: str, device: str, shares: tuple[float, ...], n_runs: int, n_gene
         del model
         gc.collect()
     return rows
+
+
+def _made(name: str, device: str) -> Any:
+    torch.manual_seed(0)
+    return NETWORKS[name](device)
 
 
 def told(row: dict[str, Any]) -> str:

@@ -39,8 +39,8 @@ def test_the_first_step_is_that_of_adam():
     smaller, data, _ = pruned()
     found = hb.heal(smaller, data, steps=1, learning_rate=1e-3)
     # The first step of Adam moves every weight by the learning rate, against the sign of its gradient.
-    weight = smaller.model.layers[0].self_attn.o_proj.weight
-    moved = (found.network.model.layers[0].self_attn.o_proj.weight - weight).abs()
+    name = "model.layers.0.self_attn.o_proj.weight"
+    moved = (found.network.state_dict()[name] - smaller.state_dict()[name]).abs()
     assert float(moved.median()) == pytest.approx(1e-3, rel=1e-2)
     assert found.losses[0] == pytest.approx(measure(smaller, data, LOSS).value, rel=1e-4)
 
