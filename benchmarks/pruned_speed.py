@@ -177,7 +177,7 @@ def study(name: str, device: str, shares: tuple[float, ...], n_runs: int, n_gene
     rows = []
     asked = [(0.0, "whole"), *((share, kind) for kind in ("network", "uniform") for share in shares)]
     seen: set[tuple[str, int]] = set()
-    # On a GPU the whole network waits in the memory of the machine, which is not counted; it takes long to make.
+    # On a GPU the whole network waits in the memory of the machine, which is not counted.
     waiting = _made(name, device) if device == "cuda" else None
     for share, kind in [*asked, (0.0, "whole again")]:
         model, inputs, prompt = waiting or _made(name, device)

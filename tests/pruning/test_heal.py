@@ -15,7 +15,7 @@ LOSS = METRICS["loss"]
 
 
 def pruned(name="llama", make=prune_heads, removed=HEADS):
-    model, data = network(name), batches(name, 6, size=1)
+    model, data = network(name), batches(name, 8, size=1)
     heads = network_heads(model, data[0])
     return make(model, heads, [pair for pair in removed if pair[0] < len(heads)], batch=data[0]), data, heads
 

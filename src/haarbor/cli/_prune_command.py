@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -141,7 +142,10 @@ def prune(
 
     choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
     wanted = checked_choice("--metric", metric, choices)
-    require_model(model)
+    # A network that was pruned before has no config.json of its own.
+    again = (Path(model).expanduser() / "pruned.json").is_file()
+    if not again:
+        require_model(model)
     require_data(data)
     if eval_data is not None:
         require_data(eval_data, "--eval-data")
@@ -154,12 +158,24 @@ def prune(
     say(f"Loading {model} ...")
     from haarbor.analysis import keep_pruning, require_same_network
     from haarbor.capturing import load_model, weights_digest
-    from haarbor.pruning import network_heads, pruning_data, pruning_study, require_disjoint, score_names
+    from haarbor.pruning import (
+        image_statistics,
+        network_heads,
+        pruned_model,
+        pruning_data,
+        pruning_study,
+        require_disjoint,
+        score_names,
+    )
 
     names = score_names(scores)
     # Checked before the work, so that no result is lost because it cannot be written.
     files = None if out is None else PrunedFiles(out)
-    loaded = load_model(model, gguf_file=gguf, device=device, dtype="float32")
+    loaded = (
+        pruned_model(model, device=device)
+        if again
+        else load_model(model, gguf_file=gguf, device=device, dtype="float32")
+    )
     for note in loaded.notes:
         typer.echo(note, err=True)
     prepared = pruning_data(
@@ -202,6 +218,7 @@ def prune(
         )
     summary = study.summary(loaded.name, prepared.description)
     summary["written"] = {}
+    summary["origin"] |= image_statistics(loaded.takes)
     if opened is not None:
         keep_pruning(opened, study.results(loaded.name, prepared.description), weights=weights)
     if not as_json:

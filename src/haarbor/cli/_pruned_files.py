@@ -137,15 +137,18 @@ class PrunedFiles:
         summary: dict[str, Any],
         uniform: bool,
     ) -> None:
+        from haarbor.capturing import is_huggingface
         from haarbor.pruning import save_pruned, standard_model, whole_folder
 
         target = self.folder / _MODEL
         plain: Any = None
-        if uniform and study.smaller is not None:
+        if study.smaller is not None and (uniform or is_huggingface(study.smaller)):
             try:
                 plain = standard_model(study.smaller, study.heads, study.removed, study.batch)
             except PruningError as error:
-                typer.echo(str(error), err=True)
+                # Asked for by --uniform alone; else Haarbor's own form is as good.
+                if uniform:
+                    typer.echo(str(error), err=True)
         if plain is None:
             save_pruned(
                 target,

@@ -33,6 +33,7 @@ from haarbor.pruning._network_heads import (
 from haarbor.pruning._output_norms import relative_output_norms
 from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._pruned_checkpoint import load_pruned, save_pruned
+from haarbor.pruning._pruned_model import image_statistics, is_pruned_folder, pruned_model
 from haarbor.pruning._pruning_data import PruningData, pruning_data
 from haarbor.pruning._pruning_study import PruningStudy, pruning_study, score_names
 from haarbor.pruning._recommendation import Recommendation, recommendation
@@ -77,7 +78,9 @@ __all__ = [
     "head_damage",
     "head_responses",
     "heal",
+    "image_statistics",
     "is_projection",
+    "is_pruned_folder",
     "layer_moments",
     "load_pruned",
     "mask_heads",
@@ -89,6 +92,7 @@ __all__ = [
     "possible_counts",
     "projection_weight",
     "prune_heads",
+    "pruned_model",
     "pruning_data",
     "pruning_scores",
     "pruning_study",
