@@ -15,6 +15,8 @@
   const colourOf = (name, place) => (name === "random" ? null : COLOURS[place % COLOURS.length]);
   const percent = (share) => `${Haarbor.number(100 * share, 3)} %`;
 
+  const headsWord = (count) => `${count} head${count === 1 ? "" : "s"}`;
+
   function damageChart(found, theme) {
     const x = found.shares.map((share) => 100 * share);
     const traces = found.scores.map(({ name, values, errors }, place) => {
@@ -26,7 +28,11 @@
         x,
         y: values,
         error_y: { type: "data", array: errors, visible: true, thickness: 1.2, width: 3, color: colour },
-        line: { color: colour, width: name === found.score ? 3 : 1.8, dash: name === "random" ? "dot" : "solid" },
+        line: {
+          color: colour,
+          width: name === found.score ? 3 : 1.8,
+          dash: name === "random" ? "dot" : "solid",
+        },
         marker: { color: colour, symbol: SYMBOLS[place % SYMBOLS.length], size: 7 },
         customdata: values.map((_, i) => [found.n_removed[i], errors[i]]),
         hovertemplate:
@@ -114,15 +120,15 @@
 
   function told(value, error) {
     return error === null || error === undefined
-      ? Haarbor.number(value)
-      : `${Haarbor.number(value)} ± ${Haarbor.number(error, 2)}`;
+      ? Haarbor.number(value, 4)
+      : `${Haarbor.number(value, 4)} ± ${Haarbor.number(error, 2)}`;
   }
 
   /** A row per score and a column per share; what was healed has a row of its own, and is never mixed in. */
   function table(found) {
     const headings = [
       "score",
-      ...found.shares.map((share, i) => `${found.n_removed[i]} heads, ${percent(share)}`),
+      ...found.shares.map((share, i) => `${headsWord(found.n_removed[i])}, ${percent(share)}`),
       "halves agree",
     ];
     const cells = ({ values, errors, agreement }) => [
@@ -238,8 +244,9 @@
         Haarbor.figure(
           run.id("pruning-damage"),
           "Damage by score",
-          `${found.metric}, ${better} is better; ${DONE[found.replacement] ?? found.replacement}. Dashed: the ` +
-            "whole network. Bars are standard errors.",
+          `${found.metric}, ${better} is better; ${DONE[found.replacement] ?? found.replacement}. ` +
+            "Dashed: the whole network. Bars are standard errors." +
+            (found.healing ? " Open square: the recommended score, healed." : ""),
           Haarbor.controls(Haarbor.tableButton(run, "pruning")),
           Haarbor.swatches(
             found.scores.map(({ name }, place) => [colourOf(name, place) ?? "var(--pale)", name]),
@@ -248,7 +255,7 @@
         ),
         Haarbor.figure(
           run.id("pruned-heads"),
-          `The ${found.n_removed[found.place]} heads that go`,
+          `Removed: ${headsWord(found.n_removed[found.place])}`,
           "Crosses go, squares stay. Click one to open it.",
           Haarbor.controls(choice, Haarbor.tableButton(run, "pruned-heads")),
           grid,
