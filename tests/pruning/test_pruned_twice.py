@@ -100,3 +100,9 @@ def test_what_a_pruned_network_takes_is_known_again(tmp_path):
     assert is_pruned_folder(str(tmp_path / "llama"))
     assert not is_pruned_folder(str(tmp_path))
     assert not is_pruned_folder("\0")
+
+
+def test_a_checkpoint_of_transformers_is_called_one(tmp_path):
+    everything("llama")[0].save_pretrained(tmp_path)
+    with pytest.raises(PruningError, match="transformers loads by itself"):
+        hb.load_pruned(tmp_path)

@@ -142,11 +142,15 @@ class PrunedFiles:
 
         target = self.folder / _MODEL
         plain: Any = None
-        if study.smaller is not None and (uniform or is_huggingface(study.smaller)):
+        left = {
+            layer.n_heads - gone.size
+            for layer, gone in zip(study.heads.layers, study.heads.by_layer(study.removed), strict=True)
+        }
+        if study.smaller is not None and (uniform or (len(left) > 1 and is_huggingface(study.smaller))):
             try:
                 plain = standard_model(study.smaller, study.heads, study.removed, study.batch)
             except PruningError as error:
-                # Asked for by --uniform alone; else Haarbor's own form is as good.
+                # Layers with different numbers of heads are written so where the model reads that: few do.
                 if uniform:
                     typer.echo(str(error), err=True)
         if plain is None:

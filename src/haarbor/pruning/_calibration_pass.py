@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -29,6 +29,9 @@ __all__ = ["CalibrationPass", "Part", "calibration_pass", "require_parts"]
 
 Part = Literal["attention", "gradients", "responses"]
 """What a pass may gather beyond the moments of the heads' outputs."""
+
+_HALVES = "attention-halves"
+"""Name among the parts for the attention of every second batch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -80,28 +83,26 @@ class CalibrationPass:
         """
         return self._part("responses")  # type: ignore[no-any-return]
 
-    def half(self, begin: int, moments: tuple[LayerMoments, ...]) -> CalibrationPass:
-        """What every second batch alone has given, from the batch `begin` on.
+    def half_parts(self, begin: int) -> dict[str, Any]:
+        """What every second batch alone has given, from the batch `begin` on, of what is known by batch.
 
         Parameters
         ----------
         begin : {0, 1}
-        moments : tuple of LayerMoments
-            Of these batches.
 
         Returns
         -------
-        CalibrationPass
+        dict
+            As `parts`.
         """
-        parts = dict(self.parts)
-        if "attention" in parts:
-            parts["attention"] = parts["attention-halves"][begin]
-        if "gradients" in parts:
-            parts["gradients"] = self.gradients[begin::2]
-        if "responses" in parts:
-            parts["responses"] = self.responses.over(slice(begin, None, 2))
-        parts.pop("attention-halves", None)
-        return replace(self, moments=moments, parts=parts, n_samples=0)
+        found: dict[str, Any] = {}
+        if "attention" in self.parts:
+            found["attention"] = self.parts[_HALVES][begin]
+        if "gradients" in self.parts:
+            found["gradients"] = self.gradients[begin::2]
+        if "responses" in self.parts:
+            found["responses"] = self.responses.over(slice(begin, None, 2))
+        return found
 
     def _part(self, name: Part) -> Any:
         if name not in self.parts:
@@ -193,7 +194,7 @@ def calibration_pass(
     gathered: dict[str, Any] = {}
     if "attention" in parts:
         gathered["attention"] = attention.statistics()
-        gathered["attention-halves"] = tuple(attention.statistics(half) for half in (0, 1))
+        gathered[_HALVES] = tuple(attention.statistics(half) for half in (0, 1))
     if "gradients" in parts:
         gathered["gradients"] = frozen(gate_gradients(model, known, given, chosen))
     moments = hooks.moments()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import torch
 
@@ -11,9 +12,8 @@ from haarbor.analysis import rank_correlation
 from haarbor.array_types import FloatArray
 from haarbor.on_progress import OnProgress
 from haarbor.pruning._budgets import Budget, removal_count, removal_of_count
-from haarbor.pruning._calibration_pass import CalibrationPass
+from haarbor.pruning._calibration_pass import CalibrationPass, Part, calibration_pass
 from haarbor.pruning._damage_curves import RANDOM, measured_without
-from haarbor.pruning._layer_moments import layer_moments
 from haarbor.pruning._metrics import Metric, measure
 from haarbor.pruning._model_batches import ModelBatch
 from haarbor.pruning._scores import checked_names, pruning_scores
@@ -128,6 +128,8 @@ def _half(
     begin: int,
     metric: Metric,
 ) -> CalibrationPass:
-    """What one half of the calibration batches has given; only their moments are not kept by batch."""
-    shown = [metric.shown(batch) for batch in batches]
-    return calibration.half(begin, layer_moments(model, calibration.heads, shown))
+    """Calibration pass over one half of the batches; what is known of each batch is not made again."""
+    known = calibration.half_parts(begin)
+    missing: Any = [part for part in calibration.parts if part in get_args(Part) and part not in known]
+    half = calibration_pass(model, batches, parts=missing, metric=metric, heads=calibration.heads)
+    return replace(half, parts={**half.parts, **known})

@@ -229,6 +229,11 @@ def _shapes(place: Path) -> dict[str, tuple[int, ...]]:
 def _read_description(place: Path) -> dict[str, Any]:
     path = place / _DESCRIPTION
     if not path.is_file():
+        if (place / "config.json").is_file():
+            raise PruningError(
+                f"{printable(place.name)[:80]} must hold {_DESCRIPTION}; it is a checkpoint that transformers "
+                "loads by itself. Load it with AutoModel.from_pretrained or haarbor.load_model."
+            )
         raise _damaged(place, f"there is no file {_DESCRIPTION}")
     if path.stat().st_size > _LONGEST:
         raise _damaged(place, f"{_DESCRIPTION} is longer than any description")
