@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from haarbor.engines import ClusterEngine, CpuEngine, GpuEngine, L1Engine
     from haarbor.paraproducts import Paraproduct, SoftmaxInvariance, paraproduct, softmax_invariance
-    from haarbor.pruning import ablate, load_pruned
+    from haarbor.pruning import ablate, heal, load_pruned
     from haarbor.questionnaire import (
         Consensus,
         Convergence,
@@ -137,6 +137,7 @@ _LATE = {
     "haar_transform": "haarbor.wavelets",
     "head_diagnostics": "haarbor.diagnostics",
     "head_entropy": "haarbor.wavelets",
+    "heal": "haarbor.pruning",
     "holder_exponent": "haarbor.wavelets",
     "import_arrays": "haarbor.store",
     "inverse_haar_transform": "haarbor.wavelets",
@@ -233,6 +234,7 @@ __all__ = [
     "haar_tree",
     "head_diagnostics",
     "head_entropy",
+    "heal",
     "holder_exponent",
     "import_arrays",
     "inverse_haar_transform",

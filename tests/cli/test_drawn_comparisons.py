@@ -1,9 +1,14 @@
+import json
+
 import pytest
 
 import haarbor as hb
+from haarbor.analysis import keep_pruning
 from haarbor.cli._drawn_comparisons import drawn_comparisons
+from tests.analysis.pruning_results import pruning_results
 from tests.cli.builders import answer
 from tests.compare.networks import attention, written
+from tests.report.runs import text_run
 
 
 @pytest.mark.slow
@@ -24,3 +29,15 @@ def test_what_runs_keep_is_drawn_and_told(tmp_path):
         told = answer("info", run.location, "--json")
         assert sentence in told.out
         assert "compared" in answer("info", run.location).out
+
+
+def test_a_pruning_study_is_drawn_and_told(tmp_path):
+    run = text_run(tmp_path / "run.zarr", n_batches=1, n_tokens=12)
+    keep_pruning(run, pruning_results())
+    (tmp_path / "out").mkdir()
+    files = drawn_comparisons([run.part()], tmp_path / "out")
+    assert [path.name for path in files] == ["pruning.png", "pruning.svg"]
+    told = json.loads(answer("info", run.location, "--json").out)
+    assert told["pruned"] == ["Remove 4 of 12 heads (33.3 %) by 'leftover'."]
+    assert "pruning" in told["results"]
+    assert "Remove 4 of 12 heads" in answer("info", run.location).out

@@ -8,9 +8,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from typer.testing import CliRunner  # noqa: E402
+
 import haarbor as hb  # noqa: E402
+from haarbor.analysis import kept_pruning  # noqa: E402
+from haarbor.cli._app import app  # noqa: E402
 from haarbor.errors import DataError  # noqa: E402
-from haarbor.pruning import model_batches, network_heads, read_mask  # noqa: E402
+from haarbor.pruning import model_batches, network_heads, read_mask, register_score  # noqa: E402
+from haarbor.pruning._scores import SCORES  # noqa: E402
+from haarbor.store import open_run  # noqa: E402
 from haarbor.zoo import embedded_network, sample_images_path  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
 from tests.cli.builders import prune_refusal, pruned, saved_model  # noqa: E402
@@ -37,9 +43,9 @@ def test_the_whole_way_from_a_model_to_a_smaller_one(tmp_path):
     ]
     results = json.loads((tmp_path / "results.json").read_text())
     # True shares of 48 heads, not the ones that were asked for.
-    assert results["n_removed"] == [2, 5, 7, 10, 12, 14, 17, 19, 22, 24]
+    assert results["n_removed"] == [5, 10, 12, 14, 19, 24]
     assert results["shares"] == [number / 48 for number in results["n_removed"]]
-    assert results["asked"] == [[0.05], [0.1], [0.15], [0.2], [0.25], [0.3], [0.35], [0.4], [0.45], [0.5]]
+    assert results["asked"] == [[0.1], [0.2], [0.25], [0.3], [0.4], [0.5]]
     origin = json.loads((tmp_path / "model" / "pruned.json").read_text())["origin"]
     assert (origin["n_removed"], origin["n_heads"], origin["budget"], origin["share"]) == (12, 48, 0.25, 0.25)
     assert json.loads((tmp_path / "mask.json").read_text())["origin"] == origin
@@ -64,6 +70,9 @@ def test_json_on_stdout_and_classes_from_the_images_file():
     assert found["origin"]["replacement"] == "zero"
     assert (found["asked"], found["n_removed"], found["shares"]) == ([[0.3]], [11], [11 / 36])
     assert "own answers" not in done.stderr
+    # Controls cost as much as the rest; what they take no measuring for is there.
+    assert [entry["within_layer"] for entry in found["controls"]] == [None]
+    assert -1 <= found["controls"][0]["agreement"] <= 1
 
 
 @pytest.mark.slow
@@ -118,7 +127,7 @@ def grouped(tmp_path_factory):
 
 def test_a_uniform_budget_says_how_many_heads_really_go(grouped, tmp_path):
     words = (grouped / "llama", "--data", grouped / "ids.npy", "--budget", 0.3, "--uniform")
-    done = pruned(*words, *SMALL, "--scores", "norm,random", "--out", tmp_path)
+    done = pruned(*words, *SMALL, "--scores", "norm,random", "--controls", "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "Remove 20 of 40 heads (50 %) by 'norm'" in done.output
     assert "30 % was asked for: --uniform takes the same number of heads from every group" in done.output
@@ -129,6 +138,7 @@ def test_a_uniform_budget_says_how_many_heads_really_go(grouped, tmp_path):
     assert results["n_removed"] == [20]
     assert results["origin"]["share"] == 0.5
     assert {entry["n_removed"] for entry in results["controls"]} == {20}
+    assert all(entry["within_layer"] is not None for entry in results["controls"])
     assert len(results["removed"]) == 20
     assert json.loads((tmp_path / "model" / "config.json").read_text())["num_attention_heads"] == 4
 
@@ -198,7 +208,7 @@ def test_tokens_beyond_the_vocabulary_are_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (np.full(8, 57), "labels must be from 0 to 9, the classes of VisionTransformer; found 57"),
+        (np.full(8, 57), "labels must be from 0 to 9, the classes of the model; found 57"),
         (np.full(8, -1), "found -1"),
         (np.full(8, 0.5), "must be whole numbers, one per image; found float64"),
         (np.array(["cat"] * 8), "must be whole numbers, one per image; found <U3"),
@@ -240,3 +250,81 @@ def test_mistyped_paths_are_refused_before_anything_slow(refused, words, message
     assert done.code == 1
     assert message in done.line
     assert "Loading" not in done.err
+
+
+@pytest.fixture(scope="module")
+def small_model(tmp_path_factory):
+    """A Llama of 3 layers with 4 heads, tokens for it, and a run captured from it."""
+    folder = tmp_path_factory.mktemp("small")
+    SMALL_MODELS["llama"].build("eager").save_pretrained(folder / "llama")
+    np.save(folder / "ids.npy", np.random.default_rng(0).integers(3, 97, (8, 16)))
+    return folder
+
+
+WORDS = ("--calibration", 3, "--evaluation", 4, "--tokens", 16, "--scores", "leftover,norm,random")
+
+
+def test_results_are_kept_in_a_run_and_healing_is_told_beside_them(small_model, tmp_path):
+    run = tmp_path / "run.zarr"
+    captured = CliRunner().invoke(
+        app,
+        [
+            "capture", str(small_model / "llama"), "--data", str(small_model / "ids.npy"), "-o", str(run),
+            "--batches", "1", "--tokens", "16",
+        ],
+    )  # fmt: skip
+    assert captured.exit_code == 0, captured.output
+    words = (small_model / "llama", "--data", small_model / "ids.npy", *WORDS, "--seeds", 1)
+    done = pruned(*words, "--quick", "--heal", 3, "--run", run, "--out", tmp_path / "out", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    healing = found["healing"]
+    assert healing["steps"] == 3
+    # The pruned model is the healed one; the curves are without healing.
+    assert found["pruned"]["value"] == pytest.approx(found["baseline"] + healing["damage"], abs=1e-5)
+    own = found["values"][found["origin"]["score"]][0]
+    assert own == pytest.approx(found["baseline"] + healing["damage_before"], abs=1e-4)
+    assert healing["damage"] != healing["damage_before"]
+    kept = kept_pruning(open_run(run))
+    assert kept.values(kept.score)[0] == pytest.approx(own)
+    assert kept.healing["damage"] == pytest.approx(healing["damage"])
+    assert "Healed by 3 steps" in " ".join(kept.verdict())
+    labels = [f"{layer}.{head}" for layer in range(3) for head in range(4)]
+    assert [label for label, gone in zip(labels, kept.removed[kept.score], strict=True) if gone] == found[
+        "removed"
+    ]
+    # A network of other weights is not the one of the run, and that is found out before the work.
+    other = SMALL_MODELS["llama"].build("eager")
+    with torch.no_grad():
+        other.model.layers[0].self_attn.q_proj.weight.mul_(2)
+    other.save_pretrained(tmp_path / "other")
+    refused = pruned(tmp_path / "other", *words[1:], "--quick", "--run", run)
+    assert isinstance(refused.exception, DataError)
+    assert "the run must be of the same network; its weights are" in str(refused.exception)
+
+
+def test_a_pruned_model_is_pruned_again(small_model, tmp_path):
+    words = ("--data", small_model / "ids.npy", *WORDS, "--seeds", 1, "--quick")
+    first = pruned(small_model / "llama", *words, "--budget", 0.25, "--out", tmp_path / "one")
+    assert first.exit_code == 0, first.output
+    second = pruned(tmp_path / "one" / "model", *words, "--budget", 0.3, "--out", tmp_path / "two", "--json")
+    assert second.exit_code == 0, second.output
+    found = json.loads(second.stdout)
+    assert (found["origin"]["n_heads"], found["origin"]["n_removed"]) == (9, 3)
+    network = hb.load_pruned(tmp_path / "two" / "model")
+    batch = model_batches(torch.arange(3, 12)[None])[0]
+    assert network_heads(network, batch).n_heads == 6
+
+
+def test_halves_that_disagree_are_told(small_model):
+    register_score("by-batch", lambda found: np.arange(12) * (1 if found.n_samples % 2 else -1))
+    try:
+        done = pruned(
+            small_model / "llama", "--data", small_model / "ids.npy", "--calibration", 3, "--evaluation", 4,
+            "--tokens", 16, "--scores", "by-batch,leftover", "--quick",
+        )  # fmt: skip
+    finally:
+        SCORES.pop("by-batch")
+    assert done.exit_code == 0, done.output
+    assert "The two halves of the calibration data order the heads differently" in done.output
+    assert "'by-batch' (-1.00)" in done.output

@@ -14,8 +14,10 @@ from haarbor.analysis._head_score import HeadScore
 from haarbor.analysis._head_scores import head_scores
 from haarbor.analysis._head_trees import HeadTrees, head_trees
 from haarbor.analysis._held_out_coherence import METHODS, HeldOutCoherence, held_out_coherence
+from haarbor.analysis._kept_pruning import PRUNING, keep_pruning, kept_pruning, require_same_network
 from haarbor.analysis._organize_run import RunAnalysis, organize_run
 from haarbor.analysis._organized_heads import require_logits
+from haarbor.analysis._pruning_results import PruningResults
 from haarbor.analysis._question import Question, question_before
 from haarbor.analysis._rank_correlation import rank_correlation
 from haarbor.analysis._result_table import Cell, ResultTable, escaped
@@ -28,6 +30,7 @@ __all__ = [
     "CLASSICAL",
     "CONTROLS",
     "METHODS",
+    "PRUNING",
     "Cell",
     "CoherenceControls",
     "Control",
@@ -35,6 +38,7 @@ __all__ = [
     "HeadScore",
     "HeadTrees",
     "HeldOutCoherence",
+    "PruningResults",
     "Question",
     "ResultTable",
     "RunAnalysis",
@@ -56,6 +60,8 @@ __all__ = [
     "head_scores",
     "head_trees",
     "held_out_coherence",
+    "keep_pruning",
+    "kept_pruning",
     "measured",
     "organization_gain",
     "organize_run",
@@ -65,6 +71,7 @@ __all__ = [
     "readable_result",
     "require_logits",
     "require_run",
+    "require_same_network",
     "run_invariance",
     "run_regularity",
     "valid_tokens",

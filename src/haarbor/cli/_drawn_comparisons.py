@@ -1,4 +1,4 @@
-"""Figures of the comparisons and films that runs keep."""
+"""Figures of the comparisons, films and pruning studies that runs keep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["drawn_comparisons"]
 
 
 def drawn_comparisons(parts: Sequence[RunPart], folder: Path) -> list[Path]:
-    """Draw what runs keep of comparisons and trainings; of several runs each has its number in the name.
+    """Draw what runs keep of comparisons, films and pruning; of several runs each has its number in the name.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def drawn_comparisons(parts: Sequence[RunPart], folder: Path) -> list[Path]:
     StoreError
         If a result is damaged.
     """
-    from haarbor.analysis import readable_result
+    from haarbor.analysis import kept_pruning, readable_result
     from haarbor.compare import COMPARISON, FILM
-    from haarbor.plots import comparison_figure, save_figure, training_figure
+    from haarbor.plots import comparison_figure, pruning_figure, save_figure, training_figure
 
     written: list[Path] = []
     for number, part in enumerate(parts):
@@ -41,6 +41,9 @@ def drawn_comparisons(parts: Sequence[RunPart], folder: Path) -> list[Path]:
             figures["comparison"] = comparison_figure(compared)
         if film is not None:
             figures["training"] = training_figure(film)
+        pruned = kept_pruning(part)
+        if pruned is not None:
+            figures["pruning"] = pruning_figure(pruned)
         for name, figure in figures.items():
             for kind in ("png", "svg"):
                 written.append(save_figure(figure, folder / f"{name}{ending}.{kind}"))

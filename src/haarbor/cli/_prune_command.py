@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from haarbor.cli._capture_options import DeviceOption, GgufOption, LinesOption
 from haarbor.cli._model_argument import ModelArgument
+from haarbor.cli._named import named
 from haarbor.printable import printable
 
 if TYPE_CHECKING:
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["prune"]
 
-_DEFAULT_SCORES = (
-    "leftover-response,leftover,response,relative-norm,gradient,redundancy,h400,h400-random-tree,"
-    "h400-no-tree,random"
-)
+_DEFAULT_SCORES = "leftover,gradient,h400,random"
+"""The one to take, the usual one, the paper's, and chance."""
+_N_ORGANIZED, _N_ORGANIZED_QUICKLY = 16, 6
+"""Samples whose attention is organised for scores that need it."""
 
 
 def prune(
@@ -76,11 +78,41 @@ def prune(
         str,
         typer.Option(metavar="NAME", help="auto, loss, masked-loss, classification-loss or accuracy."),
     ] = "auto",
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of random removal.")] = 5,
+    seeds: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Runs of random removal; 3 if not given, 2 with --quick."),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Measure at the budget alone, no curve.")] = False,
+    controls: Annotated[
+        bool,
+        typer.Option(
+            "--controls",
+            help="Measure every score within layers and on half of the calibration data, too.",
+        ),
+    ] = False,
+    heal: Annotated[
+        int,
+        typer.Option(
+            metavar="STEPS",
+            min=0,
+            help="Train what is left of the attention for so many steps on the calibration data; figures "
+            "with and without.",
+        ),
+    ] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Seed of the order of samples in --heal.")
+    ] = 0,
     lines: LinesOption = False,
     gguf: GgufOption = None,
     device: DeviceOption = "cpu",
+    run: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN",
+            help="Run captured from the model, in which the results are kept and shown from then on.",
+            callback=named,
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -105,22 +137,45 @@ def prune(
     from haarbor.cli._choices import checked_choice
     from haarbor.cli._progress import shown_steps
     from haarbor.cli._pruned_files import PrunedFiles
+    from haarbor.cli._run_checks import require_writable
     from haarbor.cli._said_line import say
 
     choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
     wanted = checked_choice("--metric", metric, choices)
-    require_model(model)
+    # A network that was pruned before has no config.json of its own.
+    again = (Path(model).expanduser() / "pruned.json").is_file()
+    if not again:
+        require_model(model)
     require_data(data)
     if eval_data is not None:
         require_data(eval_data, "--eval-data")
+    opened = None
+    if run is not None:
+        from haarbor.store import open_run
+
+        opened = open_run(run)
+        require_writable(opened)
     say(f"Loading {model} ...")
-    from haarbor.capturing import load_model
-    from haarbor.pruning import pruning_data, pruning_study, require_disjoint, score_names
+    from haarbor.analysis import keep_pruning, require_same_network
+    from haarbor.capturing import load_model, weights_digest
+    from haarbor.pruning import (
+        image_statistics,
+        network_heads,
+        pruned_model,
+        pruning_data,
+        pruning_study,
+        require_disjoint,
+        score_names,
+    )
 
     names = score_names(scores)
     # Checked before the work, so that no result is lost because it cannot be written.
     files = None if out is None else PrunedFiles(out)
-    loaded = load_model(model, gguf_file=gguf, device=device, dtype="float32")
+    loaded = (
+        pruned_model(model, device=device)
+        if again
+        else load_model(model, gguf_file=gguf, device=device, dtype="float32")
+    )
     for note in loaded.notes:
         typer.echo(note, err=True)
     prepared = pruning_data(
@@ -136,7 +191,13 @@ def prune(
     for note in prepared.notes:
         typer.echo(note, err=True)
     require_disjoint(prepared.calibration, prepared.evaluation)
-    shares = [budget] if quick else sorted({*(round(0.05 * step, 2) for step in range(1, 11)), budget})
+    weights = None
+    if opened is not None:
+        # Checked before the work: a run of another network would be found out only after it.
+        heads = network_heads(loaded.model, prepared.metric.shown(prepared.calibration[0]))
+        weights = weights_digest(loaded.model)
+        require_same_network(opened.part(), heads.n_heads, weights)
+    shares = [budget] if quick else sorted({0.1, 0.2, 0.3, 0.4, 0.5, budget})
     with shown_steps() as advance:
         study = pruning_study(
             loaded.model,
@@ -148,19 +209,28 @@ def prune(
             metric=prepared.metric,
             within="uniform" if uniform else "layer" if within_layer else "network",
             replacement="refit" if compensate else "zero",
-            n_seeds=seeds,
+            n_seeds=seeds or (2 if quick else 3),
+            n_organized=_N_ORGANIZED_QUICKLY if quick else _N_ORGANIZED,
+            controls=controls,
+            heal_steps=heal,
+            seed=seed,
             on_progress=advance,
         )
     summary = study.summary(loaded.name, prepared.description)
     summary["written"] = {}
+    summary["origin"] |= image_statistics(loaded.takes)
+    if opened is not None:
+        keep_pruning(opened, study.results(loaded.name, prepared.description), weights=weights)
     if not as_json:
-        _print(study, summary)
+        _print(study, summary, controls)
     if files is not None:
         files.write(study, loaded, prepared, summary, uniform)
     if as_json:
         typer.echo(json.dumps(summary, indent=2))
     elif files is not None:
         _print_files(study, summary, files)
+    if opened is not None and not as_json:
+        say(f"Kept in {run}; haarbor report {run} shows it.")
     failures = [] if files is None else files.failures
     for failure in failures[:-1]:
         typer.echo(str(failure), err=True)
@@ -168,7 +238,7 @@ def prune(
         raise failures[-1]
 
 
-def _print(study: PruningStudy, summary: dict[str, Any]) -> None:
+def _print(study: PruningStudy, summary: dict[str, Any], with_controls: bool) -> None:
     from rich.console import Console
 
     console = Console()
@@ -179,9 +249,14 @@ def _print(study: PruningStudy, summary: dict[str, Any]) -> None:
         f"({done}); {curves.baseline.value:.4g} for the whole network."
     )
     console.print(_damage_table(study))
-    typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
-    console.print(_control_table(study))
+    if with_controls:
+        typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
+        console.print(_control_table(study))
     typer.echo(best.sentence)
+    if study.disagreement:
+        typer.echo(f"{study.disagreement} (--calibration N)")
+    if study.healing_sentence:
+        typer.echo(study.healing_sentence)
     # More than rounding to whole heads explains.
     if abs(study.budget * best.n_heads - best.n_removed) > 0.5:
         typer.echo(

@@ -137,15 +137,22 @@ class PrunedFiles:
         summary: dict[str, Any],
         uniform: bool,
     ) -> None:
+        from haarbor.capturing import is_huggingface
         from haarbor.pruning import save_pruned, standard_model, whole_folder
 
         target = self.folder / _MODEL
         plain: Any = None
-        if uniform and study.smaller is not None:
+        left = {
+            layer.n_heads - gone.size
+            for layer, gone in zip(study.heads.layers, study.heads.by_layer(study.removed), strict=True)
+        }
+        if study.smaller is not None and (uniform or (len(left) > 1 and is_huggingface(study.smaller))):
             try:
                 plain = standard_model(study.smaller, study.heads, study.removed, study.batch)
             except PruningError as error:
-                typer.echo(str(error), err=True)
+                # Layers with different numbers of heads are written so where the model reads that: few do.
+                if uniform:
+                    typer.echo(str(error), err=True)
         if plain is None:
             save_pruned(
                 target,

@@ -28,6 +28,7 @@ from haarbor.plots._head_types_figure import head_types_figure
 from haarbor.plots._organized_matrix_figure import organized_matrix_figure
 from haarbor.plots._paraproduct_figure import paraproduct_figure
 from haarbor.plots._path_figure import path_figure
+from haarbor.plots._pruning_figure import pruning_figure
 from haarbor.plots._relations_figure import relations_figure
 from haarbor.plots._save_figure import save_figure
 from haarbor.plots._stability_figure import stability_figure
@@ -55,6 +56,7 @@ __all__ = [
     "organized_matrix_figure",
     "paraproduct_figure",
     "path_figure",
+    "pruning_figure",
     "relations_figure",
     "save_figure",
     "stability_figure",

@@ -17,6 +17,7 @@ from haarbor.pruning._damage_curves import DamageCurves, ScoreCurve, damage_curv
 from haarbor.pruning._footprint import Footprint, footprints
 from haarbor.pruning._head_gates import gated_heads, removed_heads
 from haarbor.pruning._head_responses import HeadResponses, head_responses
+from haarbor.pruning._heal import Healing, heal
 from haarbor.pruning._layer_moments import LayerMoments, layer_moments, projection_weight
 from haarbor.pruning._mask_file import read_mask, write_mask
 from haarbor.pruning._masked_network import mask_heads
@@ -32,6 +33,7 @@ from haarbor.pruning._network_heads import (
 from haarbor.pruning._output_norms import relative_output_norms
 from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._pruned_checkpoint import load_pruned, save_pruned
+from haarbor.pruning._pruned_model import image_statistics, is_pruned_folder, pruned_model
 from haarbor.pruning._pruning_data import PruningData, pruning_data
 from haarbor.pruning._pruning_study import PruningStudy, pruning_study, score_names
 from haarbor.pruning._recommendation import Recommendation, recommendation
@@ -50,6 +52,7 @@ __all__ = [
     "Footprint",
     "HeadDamage",
     "HeadResponses",
+    "Healing",
     "LayerFit",
     "LayerHeads",
     "LayerMoments",
@@ -74,7 +77,10 @@ __all__ = [
     "gated_heads",
     "head_damage",
     "head_responses",
+    "heal",
+    "image_statistics",
     "is_projection",
+    "is_pruned_folder",
     "layer_moments",
     "load_pruned",
     "mask_heads",
@@ -86,6 +92,7 @@ __all__ = [
     "possible_counts",
     "projection_weight",
     "prune_heads",
+    "pruned_model",
     "pruning_data",
     "pruning_scores",
     "pruning_study",

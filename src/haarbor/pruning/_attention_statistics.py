@@ -60,8 +60,8 @@ class AttentionSums:
     def __init__(self, heads: NetworkHeads, *, seed: int = 0) -> None:
         self._heads = heads
         self._rng = np.random.default_rng(seed)
-        self._sums: dict[str, FloatArray] = {}
-        self._n_samples = 0
+        self._sums: tuple[dict[str, FloatArray], dict[str, FloatArray]] = ({}, {})
+        self._n_samples = [0, 0]
 
     def add(
         self,
@@ -69,6 +69,8 @@ class AttentionSums:
         outputs: Sequence[FloatArray],
         mask: BoolArray,
         grams: Sequence[FloatArray],
+        *,
+        half: int = 0,
     ) -> None:
         """Add a sample.
 
@@ -81,6 +83,8 @@ class AttentionSums:
         mask : ndarray of bool, shape (n_queries, n_keys)
         grams : sequence of ndarray, one (width, width) a layer
             Inner products of the columns of the output projections.
+        half : {0, 1}
+            Which of two halves of the samples it is of, for :meth:`statistics`.
         """
         org = organize(tensor, _AXES, mask=mask, content="probabilities")
         trees = {axis: org.trees[axis] for axis in ("query", "key")}
@@ -101,8 +105,8 @@ class AttentionSums:
             "distances": -np.log(np.maximum(org.affinities["head"], np.finfo(np.float64).tiny)),
         }
         for name, values in found.items():
-            self._sums[name] = self._sums.get(name, 0.0) + np.asarray(values, dtype=np.float64)
-        self._n_samples += 1
+            self._sums[half][name] = self._sums[half].get(name, 0.0) + np.asarray(values, dtype=np.float64)
+        self._n_samples[half] += 1
 
     def _output_norms(
         self, outputs: Sequence[FloatArray], tree: PartitionTree, grams: Sequence[FloatArray]
@@ -117,10 +121,16 @@ class AttentionSums:
                 norms.append(float(np.sqrt(np.maximum(squares, 0.0)).sum()))
         return np.array(norms)
 
-    def statistics(self) -> AttentionStatistics:
-        """Means over the samples added."""
-        means = {name: frozen(total / self._n_samples) for name, total in self._sums.items()}
-        return AttentionStatistics(**means, n_samples=self._n_samples)
+    def statistics(self, half: int | None = None) -> AttentionStatistics:
+        """Means over the samples added, or over those of one half; of all where that half has none."""
+        chosen = [number for number in (0, 1) if half in (None, number) and self._n_samples[number]]
+        chosen = chosen or [number for number in (0, 1) if self._n_samples[number]]
+        n_samples = sum(self._n_samples[number] for number in chosen)
+        means = {
+            name: frozen(sum((self._sums[number][name] for number in chosen), np.zeros(())) / n_samples)
+            for name in self._sums[chosen[0]]
+        }
+        return AttentionStatistics(**means, n_samples=n_samples)
 
 
 def _shannon(tensor: FloatArray) -> FloatArray:

@@ -13,10 +13,12 @@ from haarbor.array_types import BoolArray, FloatArray, frozen
 from haarbor.capturing import AttentionCall, recorded_calls
 from haarbor.errors import PruningError, SettingError
 from haarbor.on_progress import OnProgress
+from haarbor.options import require_whole_number
 from haarbor.printable import printable
 from haarbor.pruning._attention_statistics import AttentionStatistics, AttentionSums
-from haarbor.pruning._head_gates import gated_heads
+from haarbor.pruning._gate_gradients import gate_gradients
 from haarbor.pruning._head_responses import HeadResponses, head_responses
+from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._layer_moments import LayerMoments, MomentHooks
 from haarbor.pruning._metrics import Measure, Metric, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
@@ -27,6 +29,9 @@ __all__ = ["CalibrationPass", "Part", "calibration_pass", "require_parts"]
 
 Part = Literal["attention", "gradients", "responses"]
 """What a pass may gather beyond the moments of the heads' outputs."""
+
+_HALVES = "attention-halves"
+"""Name among the parts for the attention of every second batch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -78,6 +83,27 @@ class CalibrationPass:
         """
         return self._part("responses")  # type: ignore[no-any-return]
 
+    def half_parts(self, begin: int) -> dict[str, Any]:
+        """What every second batch alone has given, from the batch `begin` on, of what is known by batch.
+
+        Parameters
+        ----------
+        begin : {0, 1}
+
+        Returns
+        -------
+        dict
+            As `parts`.
+        """
+        found: dict[str, Any] = {}
+        if "attention" in self.parts:
+            found["attention"] = self.parts[_HALVES][begin]
+        if "gradients" in self.parts:
+            found["gradients"] = self.gradients[begin::2]
+        if "responses" in self.parts:
+            found["responses"] = self.responses.over(slice(begin, None, 2))
+        return found
+
     def _part(self, name: Part) -> Any:
         if name not in self.parts:
             raise PruningError(
@@ -87,7 +113,7 @@ class CalibrationPass:
         return self.parts[name]
 
     def __repr__(self) -> str:
-        gathered = ", ".join(["moments", *sorted(self.parts)])
+        gathered = ", ".join(["moments", *sorted(name for name in self.parts if name in get_args(Part))])
         return f"CalibrationPass({self.n_samples} samples, {self.heads.n_heads} heads: {gathered})"
 
 
@@ -98,6 +124,7 @@ def calibration_pass(
     parts: Collection[Part] = (),
     metric: str | Metric | Measure = "loss",
     heads: NetworkHeads | None = None,
+    n_organized: int | None = None,
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> CalibrationPass:
@@ -117,6 +144,9 @@ def calibration_pass(
         Its gradient is taken (for the accuracy, that of the classification loss), and it decides what of
         a batch the model is shown.
     heads : NetworkHeads, optional
+    n_organized : int, optional
+        Batches whose attention is organised, which takes far longer than all else; they are spread evenly
+        over the calibration data. All of them if not given.
     seed : int, default 0
         Of the random trees that serve as control.
     on_progress : function of (step, done, total), optional
@@ -134,6 +164,8 @@ def calibration_pass(
     """
     require_network(model)
     require_parts(parts)
+    if n_organized is not None:
+        require_whole_number("n_organized", n_organized, least=1)
     chosen = metric_named(metric)
     given = model_batches(calibration)
     batches = [chosen.shown(batch) for batch in given]
@@ -142,30 +174,48 @@ def calibration_pass(
     hooks = MomentHooks(model, known)
     attention = AttentionSums(known, seed=seed)
     grams = [weight.T @ weight for weight in hooks.weights()] if "attention" in parts else []
-    gradients: list[FloatArray] = []
     done = 0
-    for batch, whole in zip(batches, given, strict=True):
-        if "attention" in parts:
-            for row in batch.rows():
-                attention.add(*_recorded(model, known, hooks, row), grams)
-        else:
-            with hooks.watching(), torch.no_grad():
-                hooks.valid = batch.valid
-                forward(model, batch)
-        if "gradients" in parts:
-            gradients.append(_gate_gradient(model, known, whole, chosen))
-        done += len(batch)
+    # Attention is organised sample by sample; all else is summed over as many as run together.
+    chosen_ones = _organized_batches(len(batches), n_organized) if "attention" in parts else []
+    for number in chosen_ones:
+        for row in batches[number].rows():
+            attention.add(*_recorded(model, known, hooks, row), grams, half=number % 2)
+        done += len(batches[number])
+        if on_progress is not None:
+            on_progress("scoring", done, n_samples)
+    others = sorted(set(range(len(batches))) - set(chosen_ones))
+    for group in joined_batches(model, [batches[number] for number in others]):
+        with hooks.watching(), torch.no_grad():
+            hooks.valid = group.batch.valid
+            forward(model, group.batch)
+        done += len(group.batch)
         if on_progress is not None:
             on_progress("scoring", done, n_samples)
     gathered: dict[str, Any] = {}
     if "attention" in parts:
         gathered["attention"] = attention.statistics()
+        gathered[_HALVES] = tuple(attention.statistics(half) for half in (0, 1))
     if "gradients" in parts:
-        gathered["gradients"] = frozen(np.stack(gradients))
+        gathered["gradients"] = frozen(gate_gradients(model, known, given, chosen))
     moments = hooks.moments()
     if "responses" in parts:
         gathered["responses"] = head_responses(model, known, moments, batches, on_progress=on_progress)
     return CalibrationPass(heads=known, moments=moments, parts=gathered, n_samples=n_samples)
+
+
+def _organized_batches(n_batches: int, n_organized: int | None) -> list[int]:
+    """Batches whose attention is organised: neighbours in pairs, so that both halves get as many.
+
+    Examples
+    --------
+    >>> _organized_batches(8, 4)
+    [0, 1, 4, 5]
+    """
+    if n_organized is None or n_organized >= n_batches:
+        return list(range(n_batches))
+    n_pairs = max(1, (n_organized + 1) // 2)
+    starts = [2 * (pair * (n_batches // 2) // n_pairs) for pair in range(n_pairs)]
+    return [number for start in starts for number in (start, start + 1) if number < n_batches]
 
 
 def require_parts(parts: Any) -> None:
@@ -225,26 +275,3 @@ def _recorded(
         tensor, mask = tensor[np.ix_(tokens, tokens)], mask[np.ix_(tokens, tokens)]
         outputs = [x[tokens] for x in outputs]
     return tensor, outputs, mask
-
-
-def _gate_gradient(
-    model: torch.nn.Module, heads: NetworkHeads, batch: ModelBatch, metric: Metric
-) -> FloatArray:
-    """Derivative of the metric by a factor in front of each head, at 1."""
-    weight = next(model.parameters())
-    gates = [torch.ones(layer.n_heads, device=weight.device, requires_grad=True) for layer in heads.layers]
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    for parameter in trained:
-        parameter.requires_grad_(False)
-    try:
-        with torch.enable_grad(), gated_heads(model, heads, gates):
-            total, count = metric.graded_total(model, batch)
-            if not total.requires_grad:
-                raise PruningError(
-                    f"the metric {metric.name!r} has no gradient. Take scores that need none, or give a loss."
-                )
-            found = torch.autograd.grad(total / count, gates)
-    finally:
-        for parameter in trained:
-            parameter.requires_grad_(True)
-    return np.concatenate([gradient.double().cpu().numpy() for gradient in found])

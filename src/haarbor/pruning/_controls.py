@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import torch
 
@@ -15,7 +16,7 @@ from haarbor.pruning._calibration_pass import CalibrationPass, Part, calibration
 from haarbor.pruning._damage_curves import RANDOM, measured_without
 from haarbor.pruning._metrics import Metric, measure
 from haarbor.pruning._model_batches import ModelBatch
-from haarbor.pruning._scores import checked_names, needed_parts, pruning_scores, scores_named
+from haarbor.pruning._scores import checked_names, pruning_scores
 
 __all__ = ["ScoreControls", "score_controls"]
 
@@ -29,9 +30,10 @@ class ScoreControls:
     """Heads that were removed in every control."""
     within_layer: float
     """Damage when every layer loses the same share of its heads, to within one head. A score that only tells
-    layers apart does no better than chance here."""
+    layers apart does no better than chance here. NaN if it was not measured."""
     half_calibrations: tuple[float, float]
-    """Damage when the score and the refit are computed from one half of the calibration data only."""
+    """Damage when the score and the refit are computed from one half of the calibration data only; NaN if it
+    was not measured."""
     agreement: float
     """Spearman correlation between the scores from the two halves; NaN where one half does not vary."""
 
@@ -47,6 +49,7 @@ def score_controls(
     metric: Metric,
     within: Budget = "network",
     replacement: str = "refit",
+    damages: bool = True,
     on_progress: OnProgress | None = None,
 ) -> tuple[ScoreControls, ...]:
     """Controls of some scores at one share of heads.
@@ -69,6 +72,8 @@ def score_controls(
     within : {"network", "layer", "uniform"}, default "network"
         Where the heads are chosen when only half of the calibration data is used.
     replacement : {"refit", "zero", "mean"}, default "refit"
+    damages : bool, default True
+        Whether damages are measured, or only the agreement of the two halves is computed.
     on_progress : function of (step, done, total), optional
         Told after every score, with the step "controls".
 
@@ -82,14 +87,15 @@ def score_controls(
     "h400-no-tree".
     """
     names = [name for name in checked_names(scores) if name != RANDOM]
-    parts = needed_parts(scores_named(names))
-    halves = [_half(model, calibration, batches[begin::2], begin, parts, metric) for begin in (0, 1)]
-    baseline = measure(model, evaluation, metric).value
+    halves = [_half(model, calibration, batches[begin::2], begin, metric) for begin in (0, 1)]
+    baseline = measure(model, evaluation, metric).value if damages else float("nan")
     sign = -1.0 if metric.higher_is_better else 1.0
 
     n_removed = removal_count(calibration.heads, share, within=within)
 
     def damage(values: FloatArray, calibrated: CalibrationPass, where: Budget) -> float:
+        if not damages:
+            return float("nan")
         removed = removal_of_count(values, calibration.heads, n_removed, within=where)
         result = measured_without(model, removed, calibrated, evaluation, metric, replacement)
         return sign * (result.value - baseline)
@@ -120,14 +126,10 @@ def _half(
     calibration: CalibrationPass,
     batches: Sequence[ModelBatch],
     begin: int,
-    parts: frozenset[Part],
     metric: Metric,
 ) -> CalibrationPass:
-    """Calibration pass over one half of the calibration batches."""
-    half = calibration_pass(
-        model, batches, parts=parts - {"responses"}, metric=metric, heads=calibration.heads
-    )
-    if "responses" not in parts:
-        return half
-    # The responses are known for each sample: taking half of them is as good as probing again.
-    return replace(half, parts={**half.parts, "responses": calibration.responses.over(slice(begin, None, 2))})
+    """Calibration pass over one half of the batches; what is known of each batch is not made again."""
+    known = calibration.half_parts(begin)
+    missing: Any = [part for part in calibration.parts if part in get_args(Part) and part not in known]
+    half = calibration_pass(model, batches, parts=missing, metric=metric, heads=calibration.heads)
+    return replace(half, parts={**half.parts, **known})

@@ -95,7 +95,8 @@ def gated_heads(model: torch.nn.Module, heads: NetworkHeads, gates: Sequence[tor
     ----------
     model : torch.nn.Module
     heads : NetworkHeads
-    gates : sequence of tensor, one (n_heads,) a layer
+    gates : sequence of tensor, one (n_heads,) or (n_rows, n_heads) a layer
+        One number per head, or one per head and row of the batch.
     """
     if len(gates) != len(heads):
         raise ShapeError(
@@ -104,7 +105,12 @@ def gated_heads(model: torch.nn.Module, heads: NetworkHeads, gates: Sequence[tor
         )
 
     def turn_down(number: int, x: torch.Tensor) -> torch.Tensor:
-        return x * gates[number].to(x).repeat_interleave(heads.layers[number].head_width)
+        factors = gates[number].to(x).repeat_interleave(heads.layers[number].head_width, dim=-1)
+        if factors.dim() == 2:
+            # Some networks put the tokens of all rows on one axis, row after row.
+            factors = factors.repeat_interleave(x.shape[0] // factors.shape[0], dim=0)
+            factors = factors.view(x.shape[0], *[1] * (x.dim() - 2), x.shape[-1])
+        return x * factors
 
     with projection_hooks(model, heads, change_input=turn_down):
         yield

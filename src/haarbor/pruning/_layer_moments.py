@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from haarbor.array_types import FloatArray, frozen
+from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._model_batches import ModelBatch, forward
 from haarbor.pruning._network_heads import NetworkHeads, is_projection, residual_input
 from haarbor.pruning._projection_hooks import projection_hooks
@@ -186,14 +187,15 @@ def layer_moments(
 
     Notes
     -----
-    Sums are kept in float64 and never more than one batch's activations at a time; padding is left
+    Sums are kept in float64 and never more than a few batches' activations at a time; padding is left
     out where the batch has an ``attention_mask``.
     """
     hooks = MomentHooks(model, heads)
+    groups = joined_batches(model, batches)
     with hooks.watching(), torch.no_grad():
-        for batch in batches:
-            hooks.valid = batch.valid
-            forward(model, batch)
+        for group in groups:
+            hooks.valid = group.batch.valid
+            forward(model, group.batch)
     return hooks.moments()
 
 

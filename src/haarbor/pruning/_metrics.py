@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,16 @@ from torch.nn import functional
 from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import DataError, SettingError
 from haarbor.options import found_text
+from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._model_batches import ModelBatch, forward
 
 __all__ = ["METRICS", "Measurement", "Metric", "masked_token_loss", "measure", "metric_named"]
 
 Measure = Callable[[torch.nn.Module, ModelBatch], Any]
 """Gives a number, or a pair of the sum of some numbers and how many there are."""
+
+OfAnswer = Callable[[torch.Tensor, ModelBatch], tuple[torch.Tensor, float]]
+"""The same of the scores that a model answered with."""
 
 
 def _as_it_is(batch: ModelBatch) -> ModelBatch:
@@ -42,6 +46,11 @@ class Metric:
     calibration uses the same."""
     differentiable: Measure | None = None
     """What gradients are taken of, where the metric has none: the loss of a classifier for its accuracy."""
+    of_answer: OfAnswer | None = None
+    """The metric as a function of the model's scores and the batch: with it, batches are run together. None
+    for a metric that asks the model itself."""
+    graded_of_answer: OfAnswer | None = None
+    """The same for what gradients are taken of."""
 
     def total(self, model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
         """Sum over the batch, and what it is to be divided by."""
@@ -106,18 +115,31 @@ def measure(model: torch.nn.Module, batches: Sequence[ModelBatch], metric: Metri
     DataError
         If there is nothing to measure in a batch.
     """
-    totals, counts = [], []
+    totals, counts = np.empty(len(batches)), np.empty(len(batches))
     with torch.no_grad():
-        for number, batch in enumerate(batches):
-            total, count = metric.total(model, batch)
+        for number, (total, count) in _totals(model, batches, metric):
             if not count > 0:
                 raise DataError(
                     f"batch {number} must hold something to measure {metric.name!r} on; it has none."
                     " Pass batches with tokens or labels that count."
                 )
-            totals.append(float(total))
-            counts.append(count)
-    return Measurement(totals=frozen(np.array(totals)), counts=frozen(np.array(counts)))
+            totals[number], counts[number] = float(total), count
+    return Measurement(totals=frozen(totals), counts=frozen(counts))
+
+
+def _totals(
+    model: torch.nn.Module, batches: Sequence[ModelBatch], metric: Metric
+) -> Iterator[tuple[int, tuple[torch.Tensor, float]]]:
+    """Number of each batch, its sum and what that is divided by."""
+    if metric.of_answer is None:
+        for number, batch in enumerate(batches):
+            yield number, metric.total(model, batch)
+        return
+    for group in joined_batches(model, [metric.shown(batch) for batch in batches]):
+        logits = logits_of(forward(model, group.batch))
+        for number, rows in group.parts():
+            own = logits if len(group.places) == 1 else logits[rows]
+            yield number, metric.of_answer(own, batches[number])
 
 
 def logits_of(output: Any) -> torch.Tensor:
@@ -138,14 +160,22 @@ def _precise(logits: torch.Tensor) -> torch.Tensor:
     return logits if logits.dtype == torch.float64 else logits.float()
 
 
-def _language_model_loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+def _asked(of_answer: OfAnswer, shown: Callable[[ModelBatch], ModelBatch] = _as_it_is) -> Measure:
+    """A metric of the model's scores, as one that asks the model."""
+
+    def asked(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+        return of_answer(logits_of(forward(model, shown(batch))), batch)
+
+    return asked
+
+
+def _language_model_loss(logits: torch.Tensor, batch: ModelBatch) -> tuple[torch.Tensor, float]:
     tokens = batch.tokens
     if tokens is None:
         raise DataError(
             "the language-model loss needs token ids; the batch has none."
             " Pass batches with input_ids, or another metric."
         )
-    logits = logits_of(forward(model, batch))
     targets = tokens[:, 1:].to(logits.device)
     scored = torch.ones_like(targets, dtype=torch.bool)
     if batch.valid is not None and batch.valid.shape == tokens.shape:
@@ -207,21 +237,21 @@ def masked_token_loss(
         inputs = {**batch.inputs, name: tokens.masked_fill(hidden, mask_id)}
         return ModelBatch(inputs=inputs, labels=batch.labels, counted=hidden)
 
-    def loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+    def loss(logits: torch.Tensor, batch: ModelBatch) -> tuple[torch.Tensor, float]:
         tokens, hidden = hidden_tokens(batch)
-        logits = logits_of(forward(model, with_hidden(batch)))
         hidden = hidden.to(logits.device)
         answers = tokens.to(logits.device)[hidden]
         losses = functional.cross_entropy(_precise(logits[hidden]), answers, reduction="sum")
         return losses, float(answers.numel())
 
-    return Metric("masked-loss", loss, shown=with_hidden)
+    return Metric(
+        "masked-loss", _asked(loss, with_hidden), shown=with_hidden, of_answer=loss, graded_of_answer=loss
+    )
 
 
-def _labelled(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, torch.Tensor]:
+def _labelled(logits: torch.Tensor, batch: ModelBatch) -> tuple[torch.Tensor, torch.Tensor]:
     if batch.labels is None:
         raise DataError("a classification needs labels; the batches have none. Add a 'labels' entry to each.")
-    logits = logits_of(forward(model, batch))
     if logits.shape[:-1] != batch.labels.shape:
         raise DataError(
             f"a classification needs one label per answer, shape {tuple(logits.shape[:-1])}; found labels of "
@@ -236,27 +266,44 @@ def _labelled(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, 
     if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= n_classes):
         wrong = int(labels.min()) if int(labels.min()) < 0 else int(labels.max())
         raise DataError(
-            f"labels must be from 0 to {n_classes - 1}, the classes of {type(model).__name__}; found "
+            f"labels must be from 0 to {n_classes - 1}, the classes of the model; found "
             f"{wrong}. Take the model and the data of one task."
         )
     # Answers to the tokens of a text are classified one by one.
     return _precise(logits).flatten(end_dim=-2), batch.labels.to(logits.device).flatten()
 
 
-def _classification_loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
-    logits, labels = _labelled(model, batch)
-    return functional.cross_entropy(logits, labels, reduction="sum"), float(labels.numel())
+def _classification_loss(logits: torch.Tensor, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+    scores, labels = _labelled(logits, batch)
+    return functional.cross_entropy(scores, labels, reduction="sum"), float(labels.numel())
 
 
-def _accuracy(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
-    logits, labels = _labelled(model, batch)
-    return (logits.argmax(dim=-1) == labels).sum().float(), float(labels.numel())
+def _accuracy(logits: torch.Tensor, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+    scores, labels = _labelled(logits, batch)
+    return (scores.argmax(dim=-1) == labels).sum().float(), float(labels.numel())
 
 
 METRICS = {
-    "loss": Metric("loss", _language_model_loss),
-    "classification-loss": Metric("classification-loss", _classification_loss),
-    "accuracy": Metric("accuracy", _accuracy, higher_is_better=True, differentiable=_classification_loss),
+    "loss": Metric(
+        "loss",
+        _asked(_language_model_loss),
+        of_answer=_language_model_loss,
+        graded_of_answer=_language_model_loss,
+    ),
+    "classification-loss": Metric(
+        "classification-loss",
+        _asked(_classification_loss),
+        of_answer=_classification_loss,
+        graded_of_answer=_classification_loss,
+    ),
+    "accuracy": Metric(
+        "accuracy",
+        _asked(_accuracy),
+        higher_is_better=True,
+        differentiable=_asked(_classification_loss),
+        of_answer=_accuracy,
+        graded_of_answer=_classification_loss,
+    ),
 }
 """Metrics by name; :func:`masked_token_loss` needs to know the token that hides others."""
 

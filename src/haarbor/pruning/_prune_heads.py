@@ -70,7 +70,8 @@ def prune_heads(
     """
     require_network(model)
     mask = heads.mask(removed)
-    if heads.shares_weights:
+    attending = [layer.attention for layer in heads.layers if layer.attention]
+    if heads.shares_weights or len(set(attending)) < len(attending):
         raise PruningError(
             f"the layers of {type(model).__name__} share their weights, so a head cannot go in one of them "
             "alone. Heads can still be removed by a mask."

@@ -22,7 +22,12 @@ from haarbor.pruning._json_text import json_text
 from haarbor.pruning._layer_moments import projection_weight
 from haarbor.pruning._masked_network import ProjectionByCall, replace_projections
 from haarbor.pruning._network_heads import HeadChoice, NetworkHeads, is_projection, n_inputs
-from haarbor.pruning._pruned_layers import PrunedLayers, checked_layers
+from haarbor.pruning._pruned_layers import (
+    PrunedLayers,
+    checked_layers,
+    layers_before,
+    remember_layers,
+)
 from haarbor.pruning._rebuilding import (
     OWN,
     SizeLimits,
@@ -61,7 +66,7 @@ def save_pruned(
     pruned : torch.nn.Module
         From :func:`haarbor.pruning.prune_heads` or :func:`haarbor.pruning.mask_heads`.
     heads : NetworkHeads
-        Of the whole network.
+        Of the network before: the whole one, or one that :func:`haarbor.load_pruned` gave.
     removed : pairs (layer, head), numbers of heads, or bool array
     origin : mapping, optional
         JSON values to keep: model, score, data.
@@ -156,6 +161,7 @@ def _loaded(place: Path, model: torch.nn.Module | None) -> torch.nn.Module:
     pruned = _pruned(whole, layers, place).to(dtype)
     _require_fitting(pruned, shapes, place)
     load_model(pruned, str(place / _WEIGHTS), strict=False)
+    remember_layers(pruned, layers)
     return pruned
 
 
@@ -223,6 +229,11 @@ def _shapes(place: Path) -> dict[str, tuple[int, ...]]:
 def _read_description(place: Path) -> dict[str, Any]:
     path = place / _DESCRIPTION
     if not path.is_file():
+        if (place / "config.json").is_file():
+            raise PruningError(
+                f"{printable(place.name)[:80]} must hold {_DESCRIPTION}; it is a checkpoint that transformers "
+                "loads by itself. Load it with AutoModel.from_pretrained or haarbor.load_model."
+            )
         raise _damaged(place, f"there is no file {_DESCRIPTION}")
     if path.stat().st_size > _LONGEST:
         raise _damaged(place, f"{_DESCRIPTION} is longer than any description")
@@ -263,16 +274,32 @@ def _description(
     timm_options: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     entries = []
-    for layer, gone in zip(heads.layers, heads.by_layer(heads.mask(removed)), strict=True):
+    before = layers_before(pruned)
+    lost = heads.by_layer(heads.mask(removed))
+    if before is not None:
+        left = [
+            layer.n_heads - (gone.size if smaller else 0)
+            for layer, gone, smaller in zip(before.heads.layers, before.removed, before.smaller, strict=True)
+        ]
+        if left != [layer.n_heads for layer in heads.layers]:
+            raise PruningError(
+                f"the heads must be those of the network that was read, {left}; found "
+                f"{[layer.n_heads for layer in heads.layers]}. Remove all heads at once, or save in between."
+            )
+        # Of a network that was pruned twice, the description is of what it was when it was whole.
+        heads = before.heads
+    for number, (layer, gone) in enumerate(zip(heads.layers, lost, strict=True)):
         projection: Any = pruned.get_submodule(layer.projection)
         if isinstance(projection, ProjectionByCall):
             projection = projection.calls[layer.call]
+        is_smaller = n_inputs(projection) < layer.width
+        in_all = gone if before is None else before.removed_in_all(number, gone, is_smaller=is_smaller)
         entries.append(
             {
                 **asdict(layer),
-                "removed": gone.tolist(),
+                "removed": in_all.tolist(),
                 "bias": projection.bias is not None,
-                "smaller": n_inputs(projection) < layer.width,
+                "smaller": is_smaller,
             }
         )
     network = described_network(pruned, timm_options)

@@ -7,13 +7,17 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import torch
 
 from haarbor.array_types import IntArray
 from haarbor.errors import PruningError
 from haarbor.printable import printable
 from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
 
-__all__ = ["PrunedLayers", "checked_layers"]
+__all__ = ["PrunedLayers", "checked_layers", "layers_before", "remember_layers"]
+
+_REMEMBERED = "_haarbor_pruned_layers"
+"""Attribute of a network that was read from a folder: what it had lost by then."""
 
 _MOST_LAYERS, _MOST_HEADS, _WIDEST = 10_000, 1024, 65_536
 _NAME = re.compile(r"\w+(\.\w+)*")
@@ -31,6 +35,36 @@ class PrunedLayers:
     """Whether the output projection of each layer has a bias."""
     smaller: tuple[bool, ...]
     """Whether each layer was made smaller, or only switched its heads off."""
+
+    def removed_in_all(self, number: int, gone: IntArray, *, is_smaller: bool) -> IntArray:
+        """Heads that a layer has lost since it was whole, in its numbers of then.
+
+        Parameters
+        ----------
+        number : int
+            Of the layer.
+        gone : ndarray of int
+            Heads that went this time, in the numbers that they had.
+        is_smaller : bool
+            Whether the layer is smaller now than when it was whole.
+        """
+        before = self.removed[number]
+        if self.smaller[number]:
+            stayed = np.setdiff1d(np.arange(self.heads.layers[number].n_heads), before)
+            return np.union1d(before, stayed[gone])
+        # Heads that were only switched off before are still there, as zeros, in a layer made smaller now.
+        return gone if is_smaller else np.union1d(before, gone)
+
+
+def remember_layers(network: torch.nn.Module, layers: PrunedLayers) -> None:
+    """Note with a network what it has lost, for the case that it is pruned and saved again."""
+    setattr(network, _REMEMBERED, layers)
+
+
+def layers_before(network: torch.nn.Module) -> PrunedLayers | None:
+    """What a network had lost before it was pruned this time; None if it was whole."""
+    found = getattr(network, _REMEMBERED, None)
+    return found if isinstance(found, PrunedLayers) else None
 
 
 def checked_layers(entries: Any, name: str) -> PrunedLayers:

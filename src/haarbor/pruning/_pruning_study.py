@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from haarbor.analysis import PruningResults
 from haarbor.array_types import BoolArray, frozen
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.on_progress import OnProgress
+from haarbor.options import require_whole_number
 from haarbor.pruning._budgets import Budget, reachable_shares, removal_count
 from haarbor.pruning._calibration_pass import calibration_pass
 from haarbor.pruning._compensation import compensate
@@ -19,8 +21,9 @@ from haarbor.pruning._controls import ScoreControls, score_controls
 from haarbor.pruning._damage_curves import RANDOM, DamageCurves, damage_curves
 from haarbor.pruning._footprint import Footprint, footprints
 from haarbor.pruning._head_gates import checked_replacement
+from haarbor.pruning._heal import Healing, heal, require_gradient
 from haarbor.pruning._masked_network import mask_heads
-from haarbor.pruning._metrics import Measure, Metric, measure, metric_named
+from haarbor.pruning._metrics import Measure, Measurement, Metric, measure, metric_named
 from haarbor.pruning._model_batches import (
     ModelBatch,
     model_batches,
@@ -33,6 +36,9 @@ from haarbor.pruning._recommendation import Recommendation, recommendation
 from haarbor.pruning._scores import SCORES, checked_names, needed_parts, scores_named
 
 __all__ = ["PruningStudy", "pruning_study", "score_names"]
+
+_LEAST_AGREEMENT = 0.5
+"""Rank correlation of the two halves below which an order of the heads is called unsure."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -52,6 +58,10 @@ class PruningStudy:
     it: `smaller` where there is one, else as large as the whole one; None if there is neither."""
     value: float
     """The metric of `pruned` itself on all evaluation batches."""
+    healing: Healing | None
+    """How `pruned` was trained after the removal; None if that was not asked for."""
+    healed: tuple[Measurement, Measurement] | None
+    """The pruned network on the evaluation batches before that and after."""
     smaller: torch.nn.Module | None
     """The network without them and smaller; None if its layout cannot be made smaller, see `refusal`."""
     refusal: str
@@ -60,6 +70,21 @@ class PruningStudy:
     """Of the whole and of the smaller network."""
     batch: ModelBatch
     """One of the evaluation."""
+
+    @property
+    def disagreement(self) -> str:
+        """A line that names the scores on which the two halves of the calibration disagree; empty if none."""
+        unsure = [
+            f"'{entry.name}' ({entry.agreement:.2f})"
+            for entry in self.controls
+            if np.isfinite(entry.agreement) and entry.agreement < _LEAST_AGREEMENT
+        ]
+        if not unsure:
+            return ""
+        return (
+            "The two halves of the calibration data order the heads differently (rank correlation) by "
+            f"{', '.join(unsure)}: these orders are not to be relied on. Take more calibration data."
+        )
 
     def summary(self, model: str, data: str) -> dict[str, Any]:
         """All figures as JSON values.
@@ -97,13 +122,83 @@ class PruningStudy:
                 for name in curves.curves
             },
             "reliability": _number(curves.reliability),
-            "controls": [{**asdict(entry), "agreement": _number(entry.agreement)} for entry in self.controls],
+            "controls": [
+                {
+                    **asdict(entry),
+                    "agreement": _number(entry.agreement),
+                    "within_layer": _number(entry.within_layer),
+                    "half_calibrations": [_number(value) for value in entry.half_calibrations],
+                }
+                for entry in self.controls
+            ],
             "recommendation": {**asdict(self.recommendation), "sentence": self.recommendation.sentence},
             "removed": [self.heads.label(int(head)) for head in np.flatnonzero(self.removed)],
             "smaller": None if self.footprint is None else [asdict(found) for found in self.footprint],
             "refusal": self.refusal,
+            "disagreement": self.disagreement,
             "pruned": {"value": _number(self.value), "smaller": self.smaller is not None},
+            "healing": self._healing_figures() or None,
         }
+
+    def results(self, model: str, data: str) -> PruningResults:
+        """Everything but the network, in a form that a run can keep (:func:`haarbor.analysis.keep_pruning`).
+
+        Parameters
+        ----------
+        model, data : str
+            Names to keep with the figures.
+
+        Returns
+        -------
+        PruningResults
+        """
+        curves, best = self.curves, self.recommendation
+        place = curves.place(self.budget)
+        return PruningResults(
+            model=model,
+            data=data,
+            metric=curves.metric,
+            baseline=curves.baseline.value,
+            higher_is_better=curves.higher_is_better,
+            within=curves.within,
+            replacement=curves.replacement,
+            layers=self.heads.layer_of_head,
+            shares=curves.shares,
+            n_removed=curves.n_removed,
+            damages={name: curves.damage(name) for name in curves.curves},
+            errors={name: curves.standard_error(name) for name in curves.curves},
+            removed={name: curve.removed[0, place] for name, curve in curves.curves.items()},
+            place=place,
+            score=best.score,
+            equals=best.equals,
+            agreement={entry.name: float(entry.agreement) for entry in self.controls},
+            sentences=tuple(filter(None, (best.sentence, self.disagreement, self.healing_sentence))),
+            healing=self._healing_figures(),
+        )
+
+    @property
+    def healing_sentence(self) -> str:
+        """What the training after the removal has changed; empty if there was none."""
+        found = self._healing_figures()
+        if not found:
+            return ""
+        return (
+            f"Healed by {found['steps']:.0f} steps on the calibration data: damage {found['damage']:.4g} +- "
+            f"{found['error']:.2g} on the evaluation data, {found['damage_before']:.4g} +- "
+            f"{found['error_before']:.2g} without."
+        )
+
+    def _healing_figures(self) -> dict[str, float]:
+        if self.healing is None or self.healed is None:
+            return {}
+        sign = -1.0 if self.curves.higher_is_better else 1.0
+        baseline = self.curves.baseline
+        found = {"steps": float(self.healing.n_steps), "trained": float(self.healing.n_trained)}
+        for measured, ending in zip(self.healed, ("_before", ""), strict=True):
+            change = sign * (measured.each - baseline.each)
+            found[f"damage{ending}"] = sign * (measured.value - baseline.value)
+            found[f"error{ending}"] = float(change.std(ddof=1) / np.sqrt(change.size))
+        return found
 
     def __repr__(self) -> str:
         n_removed = int(self.removed.sum())
@@ -152,6 +247,10 @@ def pruning_study(
     within: Budget = "network",
     replacement: str = "refit",
     n_seeds: int = 5,
+    n_organized: int | None = None,
+    controls: bool = True,
+    heal_steps: int = 0,
+    seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> PruningStudy:
     """Scores, damage curves, controls and a recommendation, and the network without the heads.
@@ -172,8 +271,18 @@ def pruning_study(
     within : {"network", "layer", "uniform"}, default "network"
     replacement : {"refit", "zero", "mean"}, default "refit"
     n_seeds : int, default 5
+    n_organized : int, optional
+        Calibration batches whose attention is organised, for scores that need it; all if not given.
+    controls : bool, default True
+        Whether the damages of the controls are measured; how far two halves of the calibration agree is
+        always computed.
+    heal_steps : int, default 0
+        Steps by which what is left of the attention is trained on the calibration data, see
+        :func:`haarbor.heal`. Curves and recommendation are without; what it changes is told beside them.
+    seed : int, default 0
+        Of the healing.
     on_progress : function of (step, done, total), optional
-        Told of the steps "scoring", "probing", "measuring" and "controls", one after another.
+        Told of the steps "scoring", "probing", "measuring", "controls" and "healing", one after another.
 
     Returns
     -------
@@ -194,6 +303,7 @@ def pruning_study(
     _require_score(names)
     if replacement != "refit":
         checked_replacement(replacement)
+    require_whole_number("heal_steps", heal_steps)
     fitted, measured = model_batches(calibration), model_batches(evaluation)
     if len(fitted) < 2 or len(measured) < 4:
         raise DataError(
@@ -202,6 +312,8 @@ def pruning_study(
         )
     require_disjoint(fitted, measured)
     chosen = metric_named(metric)
+    if heal_steps:
+        require_gradient(model, fitted[0], chosen)
     heads = network_heads(model, chosen.shown(fitted[0]))
     removal_count(heads, budget, within=within)
     places = sorted({*reachable_shares(heads, shares, within=within), float(budget)})
@@ -212,6 +324,7 @@ def pruning_study(
         parts=parts,
         metric=chosen,
         heads=heads,
+        n_organized=n_organized,
         on_progress=on_progress,
     )
     curves = damage_curves(
@@ -226,7 +339,7 @@ def pruning_study(
         n_seeds=n_seeds,
         on_progress=on_progress,
     )
-    controls = score_controls(
+    checks = score_controls(
         model,
         found,
         fitted,
@@ -236,6 +349,7 @@ def pruning_study(
         metric=chosen,
         within=within,
         replacement=replacement,
+        damages=controls,
         on_progress=on_progress,
     )
     best = recommendation(curves, budget)
@@ -256,15 +370,25 @@ def pruning_study(
             pruned = mask_heads(model, heads, removed, batch=batch, compensation=fits, means=means)
         except PruningError as error:
             refusal = str(error)
+    healing, healed = None, None
+    value = None if pruned is None else measure(pruned, measured, chosen)
+    if heal_steps and pruned is not None and value is not None:
+        healing = heal(pruned, fitted, steps=heal_steps, metric=chosen, seed=seed, on_progress=on_progress)
+        pruned = healing.network
+        smaller = None if smaller is None else pruned
+        before, value = value, measure(pruned, measured, chosen)
+        healed = (before, value)
     return PruningStudy(
         heads=heads,
         budget=budget,
         curves=curves,
-        controls=controls,
+        controls=checks,
         recommendation=best,
         removed=frozen(removed.copy()),
         pruned=pruned,
-        value=float("nan") if pruned is None else measure(pruned, measured, chosen).value,
+        value=float("nan") if value is None else value.value,
+        healing=healing,
+        healed=healed,
         smaller=smaller,
         refusal=refusal,
         footprint=footprint,

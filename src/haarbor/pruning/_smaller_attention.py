@@ -54,6 +54,7 @@ class RepeatedHeads(nn.Module):
     def __init__(self, linear: nn.Linear, source: IntArray, head_width: int) -> None:
         super().__init__()
         self.linear = linear
+        self.heads, self.head_width = tuple(source.tolist()), head_width
         channels = source[:, None] * head_width + np.arange(head_width)
         self.register_buffer("source", torch.as_tensor(channels.reshape(-1)), persistent=False)
 
@@ -196,19 +197,26 @@ _Layout = Callable[[nn.Module, nn.Module, LayerHeads, IntArray], bool]
 def _separate(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntArray) -> bool:
     """q_proj, k_proj, v_proj with a width of their own, perhaps with key-value heads that are shared."""
     untyped: Any = attention
-    if not _linears(attention, ("q_proj", "k_proj", "v_proj", "o_proj")) or not hasattr(
-        attention, "head_dim"
-    ):
+    if not _linears(attention, ("q_proj", "o_proj")) or not hasattr(attention, "head_dim"):
+        return False
+    given = [getattr(attention, name, None) for name in ("k_proj", "v_proj")]
+    # Those of a network that was pruned before may be repeated already.
+    linears = [part.linear if isinstance(part, RepeatedHeads) else part for part in given]
+    if not all(isinstance(linear, nn.Linear) for linear in linears):
         return False
     width = layer.head_width
-    if untyped.q_proj.out_features != layer.width or untyped.v_proj.out_features % width:
+    if untyped.q_proj.out_features != layer.width or linears[1].out_features % width:
         return False
-    shared: IntArray = kept // layer.head_group
+    if isinstance(given[0], RepeatedHeads) and isinstance(given[1], RepeatedHeads):
+        shared: IntArray = np.array(given[0].heads)[kept]
+        widths = [part.head_width for part in given]
+    else:
+        shared = kept // layer.head_group
+        widths = [linear.out_features // (layer.n_heads // layer.head_group) for linear in linears]
     stays, source, counts = np.unique(shared, return_inverse=True, return_counts=True)
     untyped.q_proj = _fewer_outputs(untyped.q_proj, _channels(kept, width))
     keys, values = (
-        _fewer_outputs(linear, _channels(stays, linear.out_features // (layer.n_heads // layer.head_group)))
-        for linear in (untyped.k_proj, untyped.v_proj)
+        _fewer_outputs(linear, _channels(stays, own)) for linear, own in zip(linears, widths, strict=True)
     )
     if np.unique(counts).size == 1:
         untyped.k_proj, untyped.v_proj = keys, values
@@ -216,7 +224,7 @@ def _separate(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: 
     else:
         # Key-value heads are left with different numbers of query heads: each query head gets its own copy.
         untyped.k_proj, untyped.v_proj = (
-            RepeatedHeads(linear, source, linear.out_features // stays.size) for linear in (keys, values)
+            RepeatedHeads(linear, source, own) for linear, own in zip((keys, values), widths, strict=True)
         )
         group = 1
     if hasattr(attention, "num_key_value_groups"):
@@ -269,7 +277,7 @@ def _timm(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntA
 
 
 def _multihead(model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: IntArray) -> bool:
-    if not isinstance(attention, nn.MultiheadAttention):
+    if not isinstance(attention, nn.MultiheadAttention | SmallerMultihead):
         return False
     replace_module(model, layer.attention, SmallerMultihead(attention, kept).train(attention.training))
     # Nested tensors exist for the fast path alone, which a smaller layer does not take.

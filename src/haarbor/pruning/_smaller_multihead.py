@@ -22,8 +22,8 @@ class SmallerMultihead(nn.Module):
 
     Parameters
     ----------
-    whole : nn.MultiheadAttention
-        Its output projection is taken over as it is.
+    whole : nn.MultiheadAttention or SmallerMultihead
+        Its output projection is taken over as it is. One that was made smaller before is made smaller still.
     kept : ndarray of int
         Heads that stay.
 
@@ -35,17 +35,21 @@ class SmallerMultihead(nn.Module):
     in_proj_bias: nn.Parameter | None
     kept: torch.Tensor
 
-    def __init__(self, whole: nn.MultiheadAttention, kept: IntArray) -> None:
+    def __init__(self, whole: nn.MultiheadAttention | SmallerMultihead, kept: IntArray) -> None:
         super().__init__()
+        again = isinstance(whole, SmallerMultihead)
         self.embed_dim, self.head_dim = whole.embed_dim, whole.head_dim
-        self.num_heads, self.whole_heads = int(kept.size), whole.num_heads
+        self.num_heads = int(kept.size)
+        # Masks that differ from head to head are still those of all the heads that there were at first.
+        self.whole_heads = whole.whole_heads if again else whole.num_heads
         self.dropout, self.batch_first = whole.dropout, whole.batch_first
         self._qkv_same_embed_dim = False
-        self.register_buffer("kept", torch.as_tensor(kept.copy()), persistent=False)
+        places = whole.kept.cpu().numpy()[kept] if again else kept
+        self.register_buffer("kept", torch.as_tensor(places.copy()), persistent=False)
         width = self.head_dim
         rows = (torch.as_tensor(kept)[:, None] * width + torch.arange(width)).reshape(-1)
         # Typed as always there by torch, which leaves out the first where keys have a width of their own.
-        packed: Any = whole.in_proj_weight
+        packed: Any = getattr(whole, "in_proj_weight", None)
         bias: Any = whole.in_proj_bias
         parts = (
             (whole.q_proj_weight, whole.k_proj_weight, whole.v_proj_weight)

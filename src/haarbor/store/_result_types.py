@@ -31,6 +31,7 @@ RESULT_MODULES: Mapping[str, str] = {
     "Organization": "haarbor.questionnaire",
     "PaperResults": "haarbor.paper",
     "PathDecomposition": "haarbor.collapse",
+    "PruningResults": "haarbor.analysis",
     "QuestionnaireSettings": "haarbor.questionnaire",
     "RankCollapse": "haarbor.collapse",
     "RankingStability": "haarbor.wavelets",

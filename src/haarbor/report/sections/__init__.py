@@ -11,6 +11,7 @@ from haarbor.report.sections._diagnostics_section import diagnostics_section
 from haarbor.report.sections._invariance_section import invariance_section
 from haarbor.report.sections._network_entropy_section import network_entropy_section
 from haarbor.report.sections._networks_section import networks_section
+from haarbor.report.sections._pruning_section import pruning_section
 from haarbor.report.sections._stability_section import stability_section
 from haarbor.report.sections._training_section import training_section
 from haarbor.store import RunPart
@@ -22,6 +23,7 @@ SECTIONS: Mapping[str, Callable[[RunPart], dict[str, Any] | None]] = {
     "stability": stability_section,
     "network-entropy": network_entropy_section,
     "invariance": invariance_section,
+    "pruning": pruning_section,
     "networks": networks_section,
     "training": training_section,
 }
