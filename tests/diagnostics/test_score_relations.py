@@ -90,5 +90,5 @@ def test_a_run_of_another_network_is_refused(run, monkeypatch):
     plan = type(run.plan)
     recorded = {**run.plan.settings, "weights": "sha256:one"}
     monkeypatch.setattr(plan, "settings", property(lambda _: recorded), raising=False)
-    with pytest.raises(DataError, match="its weights are sha256:one, and those measured are sha256:two"):
+    with pytest.raises(DataError, match="its weights are sha256:one, and those of the model are sha256:two"):
         keep_model_diagnostics(run, model_diagnostics(9), weights="sha256:two")

@@ -1,4 +1,4 @@
-"""Figures of the comparisons and films that runs keep."""
+"""Figures of the comparisons, films and rank collapse that runs keep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["drawn_comparisons"]
 
 
 def drawn_comparisons(parts: Sequence[RunPart], folder: Path) -> list[Path]:
-    """Draw what runs keep of comparisons and trainings; of several runs each has its number in the name.
+    """Draw what runs keep of comparisons, trainings and rank collapse; of several runs each has a number.
 
     Parameters
     ----------
@@ -29,8 +29,9 @@ def drawn_comparisons(parts: Sequence[RunPart], folder: Path) -> list[Path]:
         If a result is damaged.
     """
     from haarbor.analysis import readable_result
+    from haarbor.collapse import kept_collapse, kept_paths
     from haarbor.compare import COMPARISON, FILM
-    from haarbor.plots import comparison_figure, save_figure, training_figure
+    from haarbor.plots import collapse_figure, comparison_figure, path_figure, save_figure, training_figure
 
     written: list[Path] = []
     for number, part in enumerate(parts):
@@ -41,6 +42,13 @@ def drawn_comparisons(parts: Sequence[RunPart], folder: Path) -> list[Path]:
             figures["comparison"] = comparison_figure(compared)
         if film is not None:
             figures["training"] = training_figure(film)
+        collapse, paths = kept_collapse(part), kept_paths(part)
+        if collapse is not None:
+            figures["collapse"] = collapse_figure(
+                collapse.results, bounds=collapse.bounds, title=f"Rank collapse of {part.run.model}"
+            )
+        if paths is not None:
+            figures["paths"] = path_figure(paths, title=f"Paths through the heads of {part.run.model}")
         for name, figure in figures.items():
             for kind in ("png", "svg"):
                 written.append(save_figure(figure, folder / f"{name}{ending}.{kind}"))

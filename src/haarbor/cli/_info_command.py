@@ -68,7 +68,8 @@ def info(
         "library_versions": dict(plan.library_versions),
         "head_types": _head_types(opened),
         "results": sorted({result.name for result in opened.results()}),
-        "compared": _told_results(opened),
+        "compared": _told_results(opened, ("comparison", "training-film")),
+        "collapse": _told_results(opened, ("rank-collapse",)),
         "verified": verify,
         "damaged": [str(damage) for damage in damages],
     }
@@ -97,9 +98,9 @@ def _head_types(run: Run) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def _told_results(run: Run) -> list[str]:
-    """What comparisons and films in the run say, in their first sentence."""
-    names = [result for result in run.results() if result.name in ("comparison", "training-film")]
+def _told_results(run: Run, kinds: tuple[str, ...]) -> list[str]:
+    """What results of these names in the run say, in their first sentence."""
+    names = [result for result in run.results() if result.name in kinds]
     told = []
     for result in names:
         kept = run.kept_result(result.name, content=result.content, stream=result.stream)
@@ -164,8 +165,9 @@ def _print(found: dict[str, Any]) -> None:
         which = f" of {stream}" if len(found["streams"]) > 1 else ""
         row(f"head types{which}", types_line(types))
     row("results", ", ".join(found["results"]) or "none yet; next: haarbor organize RUN")
-    for place, sentence in enumerate(found["compared"]):
-        row("" if place else "compared", sentence)
+    for name in ("compared", "collapse"):
+        for place, sentence in enumerate(found[name]):
+            row("" if place else name, sentence)
     if found["verified"]:
         row("integrity", "whole" if not found["damaged"] else f"{len(found['damaged'])} damaged parts")
         for damage in found["damaged"]:
