@@ -48,13 +48,17 @@ def film_answer(
     columns = ("step", "entropy", "spread", "network", "sinks", "to last", "head tree", "structure")
     for column in columns:
         table.add_column(column, justify="right")
+    types = film.type_counts()
+    if types:
+        table.add_column("most frequent types")
     for place, step in enumerate(film.steps):
         values = (
             film.entropies[place].mean(), film.entropies[place].std(), film.network_entropies[place],
             film.sink_rates[place], film.distances_to_last[place].mean(), film.tree_correlations[place],
             film.structure[place],
         )  # fmt: skip
-        table.add_row(f"{step:g}", *(f"{value:.3g}" for value in values))
+        row = [f"{step:g}", *(f"{value:.3g}" for value in values)]
+        table.add_row(*row, *([] if not types else [_most_frequent(film, place)]))
     console.print(table)
     for sentence in film.verdict():
         console.print(Text(printable(sentence)))
@@ -84,7 +88,15 @@ def _numbers(film: TrainingFilm) -> dict[str, Any]:
         "trajectories": {name: values.tolist() for name, values in film.trajectories().items()},
         "half_way": {name: film.half_way(name) for name in film.trajectories()},
         "sink_rates": film.sink_rates.tolist(),
+        "head_types": {name: counts.tolist() for name, counts in film.type_counts().items()},
     }
+
+
+def _most_frequent(film: TrainingFilm, place: int) -> str:
+    """The two types that most heads have at a checkpoint, with how many."""
+    counts = {name: int(found[place]) for name, found in film.type_counts().items()}
+    order = sorted(counts, key=lambda name: -counts[name])[:2]
+    return ", ".join(f"{name} {counts[name]}" for name in order if counts[name])
 
 
 def write_film(film: TrainingFilm, folder: Path) -> list[Path]:
@@ -96,17 +108,24 @@ def write_film(film: TrainingFilm, folder: Path) -> list[Path]:
     from haarbor.whole_file import whole_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    followed = film.trajectories()
+    followed, types = film.trajectories(), film.type_counts()
     table = ResultTable(
         name="training",
         title="Training",
-        columns=("checkpoint", "step", *(name.replace(" ", "_") for name in followed), "share_of_sinks"),
+        columns=(
+            "checkpoint",
+            "step",
+            *(name.replace(" ", "_") for name in followed),
+            "share_of_sinks",
+            *(f"heads_{name.replace(' ', '_').replace('-', '_')}" for name in types),
+        ),
         rows=tuple(
             (
                 name,
                 float(film.steps[place]),
                 *(without_nan(float(values[place])) for values in followed.values()),
                 float(film.sink_rates[place]),
+                *(int(counts[place]) for counts in types.values()),
             )
             for place, name in enumerate(film.names)
         ),

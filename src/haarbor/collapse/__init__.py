@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from haarbor.collapse._network_blocks import BlockParts, NetworkBlocks, network_blocks
     from haarbor.collapse._network_bound import network_bound
     from haarbor.collapse._network_paths import network_paths
+    from haarbor.collapse._network_threads import network_threads
     from haarbor.collapse._rank_collapse import rank_collapse
     from haarbor.collapse._switched_off import switched_off
 
@@ -65,6 +66,7 @@ __all__ = [
     "network_blocks",
     "network_bound",
     "network_paths",
+    "network_threads",
     "path_decomposition",
     "random_attention_stack",
     "rank_collapse",
@@ -82,6 +84,7 @@ _LATE = {
     "network_blocks": "_network_blocks",
     "network_bound": "_network_bound",
     "network_paths": "_network_paths",
+    "network_threads": "_network_threads",
     "rank_collapse": "_rank_collapse",
     "switched_off": "_switched_off",
 }

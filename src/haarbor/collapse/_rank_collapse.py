@@ -16,6 +16,7 @@ from haarbor.capturing import is_huggingface
 from haarbor.collapse._collapse_result import FIGURES, RankCollapse
 from haarbor.collapse._composite_norm import composite_norm
 from haarbor.collapse._network_blocks import network_blocks
+from haarbor.collapse._network_threads import network_threads
 from haarbor.collapse._switched_off import switched_off
 from haarbor.collapse._token_cosine import token_cosine
 from haarbor.collapse._token_matrix import token_matrix
@@ -82,12 +83,14 @@ def rank_collapse(
         raise DataError("every batch must have a sample; found one with none. Leave it out.")
     network = without_scores(model)
     example = network if like is None else without_scores(like)
-    blocks = network_blocks(example, next(given[0].rows()))
+    cores = usable_cores()
+    with network_threads(cores // 2):
+        blocks = network_blocks(example, next(given[0].rows()))
     n_depths = len(blocks) + 1
     n_samples = sum(len(batch) for batch in given)
     figures = {name: np.full((len(chosen), n_depths, n_samples), np.nan) for name in FIGURES}
     n_tokens = np.zeros(n_samples, dtype=np.int64)
-    with _measuring(figures) as measuring:
+    with network_threads(cores // 2), _measuring(figures, max(1, cores - cores // 2)) as measuring:
         for number, variant in enumerate(chosen):
             first = 0
             for place, batch in enumerate(given):
@@ -135,9 +138,8 @@ class _NothingLeft(Exception):
 class _Measuring:
     """Threads that measure token matrices while the network goes on, a few of them waiting."""
 
-    def __init__(self, figures: dict[str, FloatArray]) -> None:
+    def __init__(self, figures: dict[str, FloatArray], threads: int) -> None:
         self._figures = figures
-        threads = usable_cores()
         self._workers = Workers(threads, "haarbor-collapse")
         self._most = _WAITING * threads
         self._waiting: deque[tuple[tuple[int, int, int], Future[dict[str, float]]]] = deque()
@@ -166,10 +168,10 @@ class _Measuring:
 
 
 @contextmanager
-def _measuring(figures: dict[str, FloatArray]) -> Iterator[_Measuring]:
+def _measuring(figures: dict[str, FloatArray], threads: int) -> Iterator[_Measuring]:
     from threadpoolctl import threadpool_limits
 
-    measuring = _Measuring(figures)
+    measuring = _Measuring(figures, threads)
     try:
         # Every matrix has a thread of its own; more of them inside would only wait for one another.
         with threadpool_limits(limits=1, user_api="blas"):

@@ -11,7 +11,9 @@ from matplotlib.ticker import MaxNLocator
 
 from haarbor.array_types import FloatArray
 from haarbor.compare import SINK_SHARE, TrainingFilm
+from haarbor.diagnostics import TYPES
 from haarbor.options import require_kind
+from haarbor.plots._head_types_figure import TYPE_COLOURS
 from haarbor.plots.style._figure_text import add_title
 from haarbor.plots.style._house_style import (
     LINE_COLOURS,
@@ -31,7 +33,8 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
     """Draw the trajectories of a training against its steps, on a logarithmic scale.
 
     One line per layer for the distance to the last checkpoint, the entropies and the attention to the first
-    token (its thin lines are heads), and one for each thing that the whole network has.
+    token (its thin lines are heads), and one for each thing that the whole network has. Where the types of
+    the heads are known, a bar per checkpoint says how many there are of each.
 
     Parameters
     ----------
@@ -48,8 +51,12 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
         If `film` is none.
     """
     require_kind("film", film, TrainingFilm, "Pass what training_film gives.")
-    figure = blank_figure(PAGE_WIDTH, 4.9)
-    panels = figure.subplots(2, 3 if film.residuals is not None else 2, squeeze=False)
+    figure = blank_figure(PAGE_WIDTH, 6.9 if film.types else 4.9)
+    n_columns = 3 if film.residuals is not None else 2
+    grid = figure.add_gridspec(3 if film.types else 2, n_columns)
+    panels = np.array(
+        [[figure.add_subplot(grid[row, column]) for column in range(n_columns)] for row in range(2)]
+    )
     _draw_layers(panels[0, 0], film, film.by_layer("distances_to_last"))
     panels[0, 0].set_title("distance to the last checkpoint")
     panels[0, 0].set_ylabel("over that of different heads")
@@ -70,8 +77,30 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
         bar = colour_bar(figure, colours, panels, label="layer", pad=0.02, aspect=40)
         bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         bar.ax.minorticks_off()
+    if film.types:
+        _draw_types(figure.add_subplot(grid[2, :]), film)
     add_title(figure, title)
     return figure
+
+
+def _draw_types(panel: Axes, film: TrainingFilm) -> None:
+    counts = film.type_counts()
+    places = np.arange(film.steps.size)
+    below = np.zeros(film.steps.size)
+    for name, found in counts.items():
+        colour = TYPE_COLOURS[list(TYPES).index(name)]
+        panel.bar(places, found, bottom=below, color=colour, width=0.8, label=name)
+        below += found
+    panel.set_xticks(places, [f"{step:g}" for step in film.steps])
+    panel.set_xlim(-0.6, film.steps.size - 0.4)
+    panel.set_ylim(0, len(film.types[0]))
+    panel.yaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_title("types of the heads")
+    panel.set_ylabel("heads")
+    panel.set_xlabel("step")
+    handles, labels = panel.get_legend_handles_labels()
+    # In the order of the bars, the uppermost first.
+    panel.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=1.2)
 
 
 def _draw_layers(panel: Axes, film: TrainingFilm, values: FloatArray) -> None:
