@@ -35,7 +35,7 @@ def test_it_stands_beside_the_residuals_relative_to_the_tokens():
 def test_the_words_say_what_it_speaks_of():
     measured = made_collapse()
     assert "proved from the first layer on" in made_bound().words(measured)
-    assert "proved from layer 1 on" in made_bound(limit=-2.0).words(measured)
+    assert "proved only behind layer 1" in made_bound(limit=-2.0).words(measured)
     told = made_bound(limit=-99.0).words(measured)
     assert "proved at no depth" in told
     assert "would have to be below 1e-99" in told

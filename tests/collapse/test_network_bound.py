@@ -42,7 +42,7 @@ def bert():
     for name, weight in model.named_parameters():
         # At their own size the scores are too large for the theorem wherever it begins.
         if ".query." in name or ".key." in name:
-            weight.data.mul_(0.03)
+            weight.data.mul_(0.3)
     return model, batches("bert")
 
 
@@ -60,11 +60,12 @@ def test_the_attention_of_an_encoder_keeps_it(bert):
     text = {"input_ids": given[0].inputs["input_ids"][:1]}
     measured = rank_collapse(model, text, variants=[BOUNDED])
     bound = network_bound(model, text).relative(measured)
-    there = np.isfinite(bound)
+    least = measured.middle("composite_least", BOUNDED)
+    # Below the floor what was measured is rounding.
+    there = np.isfinite(bound) & (bound > np.log10(measured.floor))
     assert there.sum() >= 2
-    least = np.log10(measured.middle("composite_least", BOUNDED))
-    assert (least[there] <= bound[there] + 1e-9).all()
-    assert bound[-1] < bound[there][0]
+    assert (least[there] <= 10 ** bound[there] * (1 + 1e-9)).all()
+    assert bound[there][-1] < bound[there][0]
 
 
 @pytest.mark.parametrize(

@@ -119,10 +119,10 @@ class NetworkBound:
                 f"{10 ** self.limits[0]:.2g}."
             )
         first = int(there[0])
-        begins = "the first layer" if first == 0 else f"layer {first}"
+        begins = "from the first layer on" if first == 0 else f"only behind layer {first}"
         return (
-            f"{whole} Here it is proved from {begins} on, where the residual is small enough; below rounding "
-            "it cannot be held against what was measured."
+            f"{whole} Here it is proved {begins}, where the residual is small enough; below rounding it cannot "
+            "be held against what was measured."
         )
 
     def _entering(self, measured: RankCollapse) -> str:

@@ -68,7 +68,7 @@ def network_bound(
     seen = _Seen(heads, blocks)
     with torch.no_grad(), seen.watching(network), switched_off(network, blocks, BOUNDED, on_state=seen.state):
         forward(network, batch)
-    reason = seen.reason()
+    reason = seen.reason(batch)
     if reason:
         return _without(reason)
     try:
@@ -117,12 +117,12 @@ class _Seen:
     def _on_call(self, _name: str, _module: Any, call: AttentionCall, _weights: Any) -> None:
         self.calls.append(call)
 
-    def reason(self) -> str:
+    def reason(self, batch: ModelBatch) -> str:
         """Why the theorem does not speak of such attention; "" if it may."""
         if len(self.calls) != len(self.blocks):
             return _HIDDEN
         for call in self.calls:
-            if not bool(call.valid().all()) or not call.is_whole:
+            if not call.is_whole or not _sees_all(call.valid()[0], batch):
                 return _MASKED
             if getattr(call, "query", None) is None or getattr(call, "softcap", None) is not None:
                 return _OTHER
@@ -157,6 +157,14 @@ class _Seen:
         output = (weight * scale).reshape(layer.n_heads, layer.head_width, -1)
         whole = np.abs(maps.value @ output)
         return float(np.sqrt(whole.sum(axis=1).max() * whole.sum(axis=2).max()))
+
+
+def _sees_all(seen: torch.Tensor, batch: ModelBatch) -> bool:
+    """Whether every token sees all others, and none of the padding, which is no part of the text."""
+    if batch.valid is None or batch.valid.shape[1] != seen.shape[0]:
+        return bool(seen.all())
+    tokens = batch.valid[0].to(seen.device)
+    return bool((seen[tokens] == tokens).all())
 
 
 def _turned(maps: ProbedMaps) -> bool:
