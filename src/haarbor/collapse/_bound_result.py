@@ -121,8 +121,8 @@ class NetworkBound:
         first = int(there[0])
         begins = "from the first layer on" if first == 0 else f"only behind layer {first}"
         return (
-            f"{whole} Here it is proved {begins}, where the residual is small enough; below rounding it cannot "
-            "be held against what was measured."
+            f"{whole} Here it is proved {begins}, where the residual is small enough; below rounding it "
+            "cannot be held against what was measured."
         )
 
     def _entering(self, measured: RankCollapse) -> str:

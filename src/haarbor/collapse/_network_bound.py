@@ -20,7 +20,7 @@ from haarbor.collapse._probed_maps import ProbedMaps, probed_maps
 from haarbor.collapse._rank_collapse import without_scores
 from haarbor.collapse._switched_off import switched_off
 from haarbor.errors import CollapseError
-from haarbor.pruning import LayerHeads, NetworkHeads, forward, model_batches, network_heads
+from haarbor.pruning import LayerHeads, ModelBatch, NetworkHeads, forward, model_batches, network_heads
 
 __all__ = ["network_bound"]
 

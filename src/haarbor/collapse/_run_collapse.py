@@ -50,14 +50,14 @@ class RunCollapse:
                 lost = result.lost(variant)
                 last = float(result.middle("composite", variant)[-1])
                 if lost is not None:
-                    ends.append(f"{variant}: lost after {lost} layers")
+                    ends.append(f"{variant} lost after {lost} layers")
                 elif last < result.floor:
-                    ends.append(f"{variant}: 0")
+                    ends.append(f"{variant} 0")
                 else:
-                    ends.append(f"{variant}: {last:.2g}")
+                    ends.append(f"{variant} {last:.2g}")
             told.append(
                 f"Residual of the tokens after {result.n_layers} layers, {name} (0: all tokens the same): "
-                f"{', '.join(ends)}."
+                f"{'; '.join(ends)}."
             )
         first = next(iter(self.results))
         if first in self.bounds:

@@ -16,6 +16,15 @@
   const PATHS_HEIGHT = 280;
   // Residuals far below rounding say no more than those at it.
   const BELOW_FLOOR = 50;
+  const MOST_TICKS = 16;
+
+  /** An axis of whole numbers, from 0 to `last`. */
+  const wholeAxis = (text, last) => ({
+    title: { text },
+    zeroline: false,
+    tick0: 0,
+    dtick: Math.max(1, Math.ceil(last / MOST_TICKS)),
+  });
 
   function drawn(values, floor, isResidual) {
     return isResidual
@@ -23,9 +32,8 @@
       : values;
   }
 
-  function boundTrace(weights, found) {
+  function boundTrace(weights, theme) {
     const least = Math.log10(weights.floor / BELOW_FLOOR);
-    const place = weights.variants.indexOf(found.bounded);
     return {
       type: "scatter",
       mode: "lines",
@@ -33,12 +41,12 @@
       x: [...weights.log10_bound.keys()],
       y: weights.log10_bound.map((log) => (log === null ? null : 10 ** Math.min(2, Math.max(log, least)))),
       customdata: weights.log10_bound,
-      line: { color: COLOURS[place], width: 1.5, dash: "dash" },
+      line: { color: theme.ink, width: 1.5, dash: "longdash" },
       hovertemplate: "bound after %{x} layers: 10<sup>%{customdata:.3g}</sup><extra></extra>",
     };
   }
 
-  function depthChart(found, weights, figure) {
+  function depthChart(weights, figure) {
     const [, label, title, type] = FIGURES.find(([name]) => name === figure);
     const isResidual = title.startsWith("residual");
     return (theme) => {
@@ -55,9 +63,9 @@
       }));
       const isBounded = figure === "composite" && weights.log10_bound;
       return {
-        traces: isBounded ? [...traces, boundTrace(weights, found)] : traces,
+        traces: isBounded ? [...traces, boundTrace(weights, theme)] : traces,
         layout: {
-          xaxis: { title: { text: "layers passed" }, zeroline: false, tickformat: "d" },
+          xaxis: wholeAxis("layers passed", weights.figures[figure][0].length - 1),
           yaxis: { title: { text: title }, type, exponentformat: "power", dtick: type === "log" ? 1 : null },
           shapes: isResidual
             ? [
@@ -102,7 +110,7 @@
     const residualsNode = el("div", {});
     const lengths = [...paths.n_paths.keys()];
     const names = Object.keys(BEGINNINGS).filter((name) => paths.shares[name]);
-    const xaxis = { title: { text: "heads on the path" }, zeroline: false, tickformat: "d" };
+    const xaxis = wholeAxis("heads on the path", lengths.length - 1);
     Haarbor.chart(sharesNode, PATHS_HEIGHT, () => ({
       traces: names.map((name) => ({
         type: "bar",
@@ -167,7 +175,7 @@
     let figure = "composite";
     const node = el("div", {});
     const words = el("p", { class: "note", "aria-live": "polite" });
-    const chart = Haarbor.chart(node, HEIGHT, (theme) => depthChart(found, weights, figure)(theme));
+    const chart = Haarbor.chart(node, HEIGHT, (theme) => depthChart(weights, figure)(theme));
     const show = () => {
       words.textContent = weights.bound;
       chart.redraw();
@@ -195,6 +203,9 @@
     }
     words.textContent = weights.bound;
     const swatches = weights.variants.map((variant, place) => [COLOURS[place % COLOURS.length], variant]);
+    if (found.weights.some(({ log10_bound: bound }) => bound)) {
+      swatches.push(["var(--ink)", `bound for ${found.bounded}`]);
+    }
     return Haarbor.figure(
       run.id("collapse-depths"),
       "Tokens by depth",

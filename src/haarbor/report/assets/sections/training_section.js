@@ -39,7 +39,12 @@
       ],
       layout: {
         xaxis: { ...stepAxis, showgrid: false },
-        yaxis: { title: { text: "layer" }, autorange: "reversed", showgrid: false, tickformat: "d" },
+        yaxis: {
+          title: { text: "layer" },
+          autorange: "reversed",
+          showgrid: false,
+          dtick: Math.ceil(nLayers / 16),
+        },
       },
     };
   }
