@@ -23,13 +23,14 @@ def test_it_stands_beside_the_residuals_relative_to_the_tokens():
     measured = made_collapse()
     bound = made_bound(limit=-1.0).relative(measured)
     start = np.log10(0.05 * np.array([0.9, 1.0]))
-    expected = np.median([[one, 0.5 + np.log10(4) + 3 * one] for one in start], axis=0)
-    np.testing.assert_allclose(bound[:2], expected)
+    expected = np.mean([[10**one, 10 ** (0.5 + np.log10(4) + 3 * one)] for one in start], axis=0)
+    np.testing.assert_allclose(10 ** bound[:2], expected)
+    np.testing.assert_allclose(10 ** bound[0], measured.middle("composite", "attention alone")[0])
     larger = made_collapse()
     # The same residuals of tokens ten times as large are ten times as large themselves.
     larger.figures["log10_size"][:] += 1.0
     shifted = made_bound(limit=9.0).relative(larger)
-    np.testing.assert_allclose(shifted[1], 0.5 + np.log10(4) + 3 * (np.median(start) + 1.0) - 1.0, rtol=1e-6)
+    np.testing.assert_allclose(10 ** shifted[1], 100 * expected[1])
 
 
 def test_the_words_say_what_it_speaks_of():

@@ -100,7 +100,11 @@ class NetworkBound:
             ],
             axis=1,
         )
-        return np.median(each, axis=1)
+        ordered = np.sort(each, axis=1)
+        low, high = (ordered[:, place] for place in ((each.shape[1] - 1) // 2, each.shape[1] // 2))
+        # The logarithm of the median, not the median of the logarithms, as the residuals have it.
+        found: FloatArray = high + np.log10((1 + 10.0 ** (low - high)) / 2)
+        return np.where(np.isfinite(each).all(axis=1), found, np.nan)
 
     def words(self, measured: RankCollapse) -> str:
         """What the bound says of these residuals, in a sentence or two."""

@@ -12,7 +12,14 @@ from matplotlib.ticker import MaxNLocator
 
 from haarbor.errors import SettingError
 from haarbor.plots.style._figure_text import add_title, plain_text
-from haarbor.plots.style._house_style import LINE_COLOURS, PAGE_WIDTH, PALE_INK, blank_figure, in_house_style
+from haarbor.plots.style._house_style import (
+    INK,
+    LINE_COLOURS,
+    PAGE_WIDTH,
+    PALE_INK,
+    blank_figure,
+    in_house_style,
+)
 
 if TYPE_CHECKING:
     from haarbor.collapse import NetworkBound, RankCollapse
@@ -119,13 +126,16 @@ def _draw_bound(axes: Axes, result: RankCollapse, bound: NetworkBound) -> None:
             color=PALE_INK,
         )
         return
-    number = result.variants.index(BOUNDED)
-    values = 10.0 ** np.clip(logs[there], np.log10(result.floor / 50), 2.0)
+    least = np.log10(result.floor / 50)
+    beneath = np.flatnonzero(logs[there] <= least)
+    # It goes down without end; where it leaves the picture it has said everything.
+    there = there[: beneath[0] + 1] if beneath.size else there
     axes.plot(
         there,
-        values,
-        color=LINE_COLOURS[number % len(LINE_COLOURS)],
+        10.0 ** np.clip(logs[there], least, 2.0),
+        color=INK,
         linestyle="--",
-        linewidth=1.2,
+        linewidth=1.1,
+        zorder=3,
         label=f"bound for {BOUNDED}",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -52,11 +54,12 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
     """
     require_kind("film", film, TrainingFilm, "Pass what training_film gives.")
     figure = blank_figure(PAGE_WIDTH, 6.9 if film.types else 4.9)
-    n_columns = 3 if film.residuals is not None else 2
-    grid = figure.add_gridspec(3 if film.types else 2, n_columns)
-    panels = np.array(
-        [[figure.add_subplot(grid[row, column]) for column in range(n_columns)] for row in range(2)]
-    )
+    # The bars of types have a legend beside them, which must not push the panels above together.
+    upper: Any = figure
+    lower: Any = None
+    if film.types:
+        upper, lower = figure.subfigures(2, 1, height_ratios=(4.9, 2.0))
+    panels = upper.subplots(2, 3 if film.residuals is not None else 2, squeeze=False)
     _draw_layers(panels[0, 0], film, film.by_layer("distances_to_last"))
     panels[0, 0].set_title("distance to the last checkpoint")
     panels[0, 0].set_ylabel("over that of different heads")
@@ -74,11 +77,11 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
         colours = ScalarMappable(
             BoundaryNorm(np.arange(film.n_layers + 1) - 0.5, film.n_layers), layer_colours(film.n_layers)
         )
-        bar = colour_bar(figure, colours, panels, label="layer", pad=0.02, aspect=40)
+        bar = colour_bar(upper, colours, panels, label="layer", pad=0.02, aspect=40)
         bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         bar.ax.minorticks_off()
-    if film.types:
-        _draw_types(figure.add_subplot(grid[2, :]), film)
+    if lower is not None:
+        _draw_types(lower.subplots(), film)
     add_title(figure, title)
     return figure
 

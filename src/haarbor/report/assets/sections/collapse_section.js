@@ -34,13 +34,18 @@
 
   function boundTrace(weights, theme) {
     const least = Math.log10(weights.floor / BELOW_FLOOR);
+    const logs = weights.log10_bound;
+    // It goes down without end; where it leaves the picture it has said everything.
+    const end = logs.findIndex((log) => log !== null && log <= least);
     return {
       type: "scatter",
       mode: "lines",
       name: "bound",
-      x: [...weights.log10_bound.keys()],
-      y: weights.log10_bound.map((log) => (log === null ? null : 10 ** Math.min(2, Math.max(log, least)))),
-      customdata: weights.log10_bound,
+      x: [...logs.keys()],
+      y: logs.map((log, i) =>
+        log === null || (end >= 0 && i > end) ? null : 10 ** Math.min(2, Math.max(log, least)),
+      ),
+      customdata: logs,
       line: { color: theme.ink, width: 1.5, dash: "longdash" },
       hovertemplate: "bound after %{x} layers: 10<sup>%{customdata:.3g}</sup><extra></extra>",
     };
