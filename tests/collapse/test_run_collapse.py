@@ -69,6 +69,10 @@ def test_another_network_is_refused(run):
         keep_paths(run, made_paths(3))
     with pytest.raises(SettingError, match="there must be a result to keep"):
         keep_collapse(run, {})
+    with pytest.raises(SettingError, match="a result must be"):
+        keep_collapse(run, {"trained": 0.5})
+    with pytest.raises(SettingError, match="paths must be"):
+        keep_paths(run, 0.5)
     assert kept_collapse(run) is None
 
 

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 from haarbor.errors import SettingError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from haarbor.compare import TrainingFilm
     from haarbor.store import Run
 
 __all__ = ["film_answer", "write_film"]
+
+_MOST_STEPS = 10
 
 
 def film_answer(
@@ -48,18 +52,16 @@ def film_answer(
     columns = ("step", "entropy", "spread", "network", "sinks", "to last", "head tree", "structure")
     for column in columns:
         table.add_column(column, justify="right")
-    types = film.type_counts()
-    if types:
-        table.add_column("most frequent types")
     for place, step in enumerate(film.steps):
         values = (
             film.entropies[place].mean(), film.entropies[place].std(), film.network_entropies[place],
             film.sink_rates[place], film.distances_to_last[place].mean(), film.tree_correlations[place],
             film.structure[place],
         )  # fmt: skip
-        row = [f"{step:g}", *(f"{value:.3g}" for value in values)]
-        table.add_row(*row, *([] if not types else [_most_frequent(film, place)]))
+        table.add_row(f"{step:g}", *(f"{value:.3g}" for value in values))
     console.print(table)
+    if film.types:
+        console.print(_types_table(film))
     for sentence in film.verdict():
         console.print(Text(printable(sentence)))
     for path in written:
@@ -92,11 +94,23 @@ def _numbers(film: TrainingFilm) -> dict[str, Any]:
     }
 
 
-def _most_frequent(film: TrainingFilm, place: int) -> str:
-    """The two types that most heads have at a checkpoint, with how many."""
-    counts = {name: int(found[place]) for name, found in film.type_counts().items()}
-    order = sorted(counts, key=lambda name: -counts[name])[:2]
-    return ", ".join(f"{name} {counts[name]}" for name in order if counts[name])
+def _types_table(film: TrainingFilm) -> Table:
+    """Heads of each type, a column per checkpoint; of many checkpoints some, evenly, and the last."""
+    import numpy as np
+    from rich import box
+    from rich.table import Table
+
+    n_steps = film.steps.size
+    shown = np.unique(np.linspace(0, n_steps - 1, min(n_steps, _MOST_STEPS)).round().astype(int))
+    table = Table(
+        title="Heads of each type, by step", box=box.SIMPLE_HEAD, padding=(0, 0), title_justify="left"
+    )
+    table.add_column("type", no_wrap=True)
+    for place in shown:
+        table.add_column(f"{film.steps[place]:g}", justify="right", min_width=4)
+    for name, counts in film.type_counts().items():
+        table.add_row(name, *(str(int(counts[place])) for place in shown))
+    return table
 
 
 def write_film(film: TrainingFilm, folder: Path) -> list[Path]:

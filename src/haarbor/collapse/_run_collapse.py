@@ -10,6 +10,7 @@ from haarbor.collapse._bound_result import NetworkBound
 from haarbor.collapse._collapse_result import RankCollapse
 from haarbor.collapse._path_result import NetworkPaths, PathShares
 from haarbor.errors import DataError, SettingError
+from haarbor.options import require_kind
 from haarbor.store import Run, RunPart
 from haarbor.stored_result import stored_result
 
@@ -106,6 +107,8 @@ def keep_collapse(
         raise SettingError(
             "there must be a result to keep; found none. Pass what rank_collapse gives, by name."
         )
+    for found in results.values():
+        require_kind("a result", found, RankCollapse, "Pass what rank_collapse gives.")
     part = _measured_part(run, stream)
     require_same_network(part, weights=weights)
     for found in results.values():
@@ -130,6 +133,7 @@ def keep_paths(
     part = _measured_part(run, stream)
     require_same_network(part, weights=weights)
     found = paths.summary() if isinstance(paths, NetworkPaths) else paths
+    require_kind("paths", found, PathShares, "Pass what network_paths gives.")
     if found.n_paths.size != part.sizes.n_layers + 1:
         raise DataError(
             f"the run must be of the same network; it has {part.sizes.n_layers} layers, and the paths pass "

@@ -153,7 +153,7 @@ def _readings(circuit: HeadCircuit) -> dict[str, FloatArray]:
     if circuit.query is not None and circuit.key is not None:
         factors["query"] = (circuit.key.T, circuit.query)
         factors["key"] = (circuit.query.T, circuit.key)
-    readings = {}
+    readings: dict[str, FloatArray] = {}
     for kind, (outer, inner) in factors.items():
         if inner is None:
             continue
