@@ -44,7 +44,8 @@ def test_the_table_has_a_line_per_checkpoint(places):
     done = answer("compare", *places, "--training", "--step", "3", "--step", "4")
     assert done.code == 0
     assert [line.split()[0] for line in done.out.splitlines()[3:5]] == ["3", "4"]
-    (line,) = [line for line in done.out.splitlines() if line.strip().startswith("previous token")]
+    table = done.out.split("Heads of each type, by step")[1].split("More than half")[0]
+    (line,) = [line for line in table.splitlines() if line.strip().startswith("previous token")]
     assert len(line.split()) == 2 + 2
     assert "have the same weights, although their names differ" in " ".join(done.out.split())
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -98,7 +99,7 @@ def collapse_figure(
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_title(plain_text(heading))
     panels[0].set_ylabel("residual, relative to the tokens\n(0: all tokens the same)")
-    named = {}
+    named: dict[str, Artist] = {}
     for axes in panels:
         named |= dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
     handles, labels = list(named.values()), list(named)

@@ -58,7 +58,8 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
     upper: Any = figure
     lower: Any = None
     if film.types:
-        upper, lower = figure.subfigures(2, 1, height_ratios=(4.9, 2.0))
+        parts: Any = figure.subfigures(2, 1, height_ratios=(4.9, 2.0))
+        upper, lower = parts
     panels = upper.subplots(2, 3 if film.residuals is not None else 2, squeeze=False)
     _draw_layers(panels[0, 0], film, film.by_layer("distances_to_last"))
     panels[0, 0].set_title("distance to the last checkpoint")
