@@ -52,13 +52,13 @@ RANK = {
     "pruning": 12,
     "collapse": 13,
     "diagnostics": 14,
-    "compare": 14,
-    "__init__": 15,
-    "plots": 16,
-    "paper": 17,
-    "report": 17,
-    "cli": 18,
-    "__main__": 19,
+    "compare": 15,
+    "__init__": 16,
+    "plots": 17,
+    "paper": 18,
+    "report": 18,
+    "cli": 19,
+    "__main__": 20,
 }
 HEAVY = (
     "torch",
@@ -220,9 +220,12 @@ def place_in_all(name):
 @pytest.mark.parametrize("folder", SUBPACKAGES, ids=lambda folder: folder.name)
 def test_subpackages_list_what_they_export(folder):
     module = importlib.import_module(f"haarbor.{folder.name}")
+    # Names that are looked up when they are first used are there from then on.
+    for name in getattr(module, "_LATE", ()):
+        getattr(module, name)
     assert list(module.__all__) == sorted(module.__all__, key=place_in_all)
     assert len(set(module.__all__)) == len(module.__all__)
-    assert set(module.__all__) == exported(f"haarbor.{folder.name}")
+    assert set(module.__all__) == exported(f"haarbor.{folder.name}") - {"TYPE_CHECKING", "Any"}
 
 
 def test_the_front_page_lists_what_it_exports():

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from haarbor.collapse import VARIANTS
-from haarbor.store import load_results_file
+from haarbor.collapse import VARIANTS, kept_collapse
+from haarbor.store import load_results_file, open_run
 from haarbor.zoo import save_checkpoint
 from tests.cli.builders import answer
 from tests.pruning.small_networks import network
@@ -71,6 +71,19 @@ def test_the_files_hold_what_was_measured(answered):
     trained = kept["trained"]
     assert trained.middle("composite", "as it is")[-1] > 0.5
     assert trained.middle("composite", "no skips")[-1] < 1e-5
+
+
+def test_the_result_is_kept_in_a_run_of_the_network_and_told(small, tmp_path):
+    folder, *few = small
+    run = tmp_path / "run.zarr"
+    assert answer("capture", folder, *few, "--out", run).code == 0
+    done = answer("collapse", folder, *few, "--run", run, "--dtype", "float64", "--no-initial")
+    assert done.code == 0, done.err
+    kept = kept_collapse(open_run(run))
+    assert list(kept.results) == ["trained"]
+    assert kept.results["trained"].floor < 1e-14
+    assert kept.bounds["trained"].reason == ""
+    assert kept.verdict()[0] in json.loads(answer("info", run, "--json").out)["collapse"]
 
 
 def test_json_holds_every_depth(command, small):

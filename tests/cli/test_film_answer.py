@@ -36,12 +36,18 @@ def test_table_figure_and_result_are_written(places, tmp_path):
     assert [float(row["entropy_of_the_network"]) for row in rows] == pytest.approx(
         kept.network_entropies, rel=1e-8
     )
+    counts = found["head_types"]["previous token"]
+    assert counts == [one.count("previous token") for one in kept.types]
+    assert [int(row["heads_previous_token"]) for row in rows] == counts
 
 
 def test_the_table_has_a_line_per_checkpoint(places):
     done = answer("compare", *places, "--training", "--step", "3", "--step", "4")
     assert done.code == 0
     assert [line.split()[0] for line in done.out.splitlines()[3:5]] == ["3", "4"]
+    table = done.out.split("Heads of each type, by step")[1].split("More than half")[0]
+    (line,) = [line for line in table.splitlines() if line.strip().startswith("previous token")]
+    assert len(line.split()) == 2 + 2
     assert "have the same weights, although their names differ" in " ".join(done.out.split())
 
 

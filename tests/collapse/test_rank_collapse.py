@@ -9,6 +9,7 @@ import haarbor as hb
 from haarbor.collapse import (
     FIGURES,
     VARIANTS,
+    composite_norm,
     effective_rank,
     initialised,
     network_blocks,
@@ -52,6 +53,7 @@ def test_the_figures_are_those_of_the_tokens_without_padding(measured):
                     "stable_rank": stable_rank(x),
                     "effective_rank": effective_rank(x),
                     "cosine": token_cosine(x),
+                    "log10_size": np.log10(composite_norm(x)),
                 }
                 assert tuple(exact) == FIGURES
                 for name, value in exact.items():

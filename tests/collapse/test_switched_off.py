@@ -51,6 +51,21 @@ def test_every_variant_is_the_network_written_by_hand_without_the_part(networks,
         assert (state - exact).abs().max() <= slack * exact.abs().max(), depth
 
 
+@pytest.mark.parametrize("name", ["gpt2", "llama", "zoo-vit"])
+def test_an_mlp_that_is_off_does_not_run(networks, name):
+    model, batch = networks[name]
+    blocks = network_blocks(model, batch)
+    seen = []
+    inner = next(iter(model.get_submodule(blocks.blocks[1].mlp).children()))
+    handle = inner.register_forward_hook(lambda *_: seen.append(1))
+    states_of(model, batch, "no MLPs", blocks)
+    assert seen == []
+    states_of(model, batch, "no skips", blocks)
+    handle.remove()
+    assert seen == [1]
+    assert not any("forward" in module.__dict__ for module in model.modules())
+
+
 def test_the_variants_differ_from_each_other(networks):
     model, batch = networks["llama"]
     last = [states_of(model, batch, variant)[-1] for variant in VARIANTS]

@@ -5,7 +5,9 @@ import pytest
 
 import haarbor as hb
 from haarbor.compare import TrainingFilm
+from haarbor.diagnostics import run_types
 from haarbor.errors import DataError, SettingError
+from haarbor.stored_result import result_type_of
 from tests.compare.networks import N_TOKENS, attention, written
 
 SHARES = (0.0, 0.0, 0.5, 1.0)
@@ -92,6 +94,24 @@ def test_sinks_are_told_when_they_appear(film):
     told = " ".join(film.verdict())
     first = film.steps[np.flatnonzero(film.sink_rates)[0]]
     assert f"is seen at step {first:g}" in told
+
+
+def test_types_of_heads_are_told_when_they_appear(film, runs):
+    assert len(film.types) == len(STEPS)
+    assert film.types[-1] == tuple(kind.name for kind in run_types(runs[-1]))
+    counts = film.type_counts()
+    assert counts["previous token"][0] == 0
+    assert counts["previous token"][-1] == film.types[-1].count("previous token") > 0
+    assert sum(counts.values()).tolist() == [8] * 4
+    first, last = STEPS[np.flatnonzero(counts["previous token"])[0]], counts["previous token"][-1]
+    assert f"previous token at step {first} ({last} at the end)" in " ".join(film.verdict())
+
+
+def test_films_without_types_are_still_read(film):
+    made = {name: getattr(film, name) for name in TrainingFilm.__slots__ if name != "types"}
+    old = result_type_of(film).result(1, made)
+    assert old.types == ()
+    assert old.type_counts() == {}
 
 
 def test_the_film_is_kept_in_the_last_run(film, runs):

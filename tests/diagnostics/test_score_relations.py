@@ -85,10 +85,10 @@ def test_what_was_measured_on_the_network_names_types_and_is_a_score(run):
 
 
 def test_a_run_of_another_network_is_refused(run, monkeypatch):
-    with pytest.raises(DataError, match="it has 9 heads, and 6 were"):
+    with pytest.raises(DataError, match="it has 9 heads, and the model has 6"):
         keep_model_diagnostics(run, model_diagnostics(6))
     plan = type(run.plan)
     recorded = {**run.plan.settings, "weights": "sha256:one"}
     monkeypatch.setattr(plan, "settings", property(lambda _: recorded), raising=False)
-    with pytest.raises(DataError, match="its weights are sha256:one, and those measured are sha256:two"):
+    with pytest.raises(DataError, match="its weights are sha256:one, and those of the model are sha256:two"):
         keep_model_diagnostics(run, model_diagnostics(9), weights="sha256:two")

@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
 from haarbor.collapse import FIGURES, RankCollapse
 from haarbor.errors import SettingError
 from haarbor.plots import collapse_figure
+from tests.collapse.made_up import made_bound, made_collapse
 
 
 def made(composite):
@@ -35,6 +34,19 @@ def test_zero_is_drawn_below_the_floor_and_what_is_lost_is_left_out():
     drawn = figure.axes[0].get_lines()[0].get_ydata()
     assert 0 < drawn[1] < 1e-6
     assert np.isnan(drawn[2])
+
+
+def test_the_bound_stands_beside_attention_alone_or_is_said_to_be_missing():
+    results = {"trained": made_collapse(), "at initialisation": made_collapse()}
+    bounds = {"trained": made_bound(), "at initialisation": made_bound(reason="it is masked")}
+    figure = collapse_figure(results, bounds=bounds)
+    one, two = figure.axes
+    (line,) = [line for line in one.get_lines() if line.get_label() == "bound for attention alone"]
+    expected = bounds["trained"].relative(results["trained"])
+    np.testing.assert_allclose(np.log10(line.get_ydata()[:2]), expected[:2])
+    assert not [line for line in two.get_lines() if str(line.get_label()).startswith("bound")]
+    assert "the theorem does not speak" in " ".join(text.get_text() for text in two.texts)
+    assert figure.legends[0].get_texts()[-1].get_text() == "bound for attention alone"
 
 
 def test_there_must_be_a_result():

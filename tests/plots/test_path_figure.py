@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
 from haarbor.collapse import NetworkPaths, path_decomposition, random_attention_stack
 from haarbor.plots import path_figure
 
@@ -18,6 +16,8 @@ def test_a_real_network_has_bars_by_where_paths_begin():
     np.testing.assert_allclose(heights, np.concatenate([paths.shares()[name] for name in ("tokens", "MLPs")]))
     assert [text.get_text() for text in shares.get_legend().get_texts()] == ["from tokens", "from MLPs"]
     assert len(residuals.containers) == 1
+    again = path_figure(paths.summary()).axes[0]
+    assert [bar.get_height() for bar in again.patches] == heights
 
 
 def test_bars_and_points_are_the_shares_and_residuals_by_length():

@@ -6,7 +6,7 @@ from haarbor.errors import SettingError
 from haarbor.plots import training_figure
 
 
-def film(residuals=None):
+def film(residuals=None, types=()):
     return TrainingFilm(
         names=("a", "b", "c"),
         steps=np.array([0.0, 1.0, 10.0]),
@@ -21,6 +21,7 @@ def film(residuals=None):
         structure=np.array([0.2, 0.3, 0.4]),
         residuals=residuals,
         equal_weights=(),
+        types=types,
     )
 
 
@@ -40,6 +41,15 @@ def test_residuals_have_a_panel_where_they_are_known():
     assert figure.axes[2].get_title(loc="left") == "residual of the tokens"
     np.testing.assert_allclose(figure.axes[2].get_lines()[1].get_ydata(), [0.8] * 3)
     assert len(figure.axes) == 6 + 1
+
+
+def test_types_have_a_bar_per_checkpoint():
+    types = (("broad",) * 4, ("broad", "broad", "diagonal", "diagonal"), ("diagonal",) * 4)
+    figure = training_figure(film(types=types))
+    (panel,) = [axes for axes in figure.axes if axes.get_title(loc="left") == "types of the heads"]
+    heights = {box.get_label(): [bar.get_height() for bar in box] for box in panel.containers}
+    assert heights == {"diagonal": [0, 2, 4], "broad": [4, 2, 0]}
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["0", "1", "10"]
 
 
 def test_what_is_no_film_is_refused():

@@ -23,6 +23,7 @@ from haarbor.analysis._rank_correlation import rank_correlation
 from haarbor.analysis._result_table import Cell, ResultTable, escaped
 from haarbor.analysis._run_invariance import RunInvariance, run_invariance
 from haarbor.analysis._run_regularity import RunRegularity, run_regularity
+from haarbor.analysis._same_network import require_same_network
 from haarbor.analysis._softmax_scores import measured
 from haarbor.analysis._valid_tokens import ValidTokens, valid_tokens
 

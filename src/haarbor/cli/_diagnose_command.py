@@ -89,6 +89,7 @@ def diagnose(
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_steps
     from haarbor.cli._run_checks import require_writable
+    from haarbor.cli._run_of_model import require_run_of
     from haarbor.cli._said_line import say
     from haarbor.store import open_run
 
@@ -101,7 +102,7 @@ def diagnose(
     if opened is not None:
         require_writable(opened)
     say(f"Loading {model} ...")
-    from haarbor.capturing import load_model, weights_digest
+    from haarbor.capturing import load_model
     from haarbor.capturing.inputs import TokenInputs
     from haarbor.diagnostics import head_diagnostics, keep_model_diagnostics
 
@@ -109,6 +110,7 @@ def diagnose(
     for note in loaded.notes:
         say(note)
     samples = _samples(loaded, data, tokens, batches, lines)
+    weights = None if opened is None else require_run_of(opened, loaded.model, samples)
     takes = loaded.takes
     vocabulary = None
     if isinstance(takes, TokenInputs):
@@ -116,7 +118,7 @@ def diagnose(
     with shown_steps() as advance:
         found = head_diagnostics(loaded.model, samples, vocabulary=vocabulary, seed=seed, on_progress=advance)
     if opened is not None:
-        keep_model_diagnostics(opened, found, weights=weights_digest(loaded.model))
+        keep_model_diagnostics(opened, found, weights=weights)
     written = [] if out is None else _written(found, loaded.name, Path(out))
     if as_json:
         echo_json(_answer(found, loaded.name, samples.description, written))

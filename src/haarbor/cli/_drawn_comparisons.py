@@ -1,4 +1,4 @@
-"""Figures of the comparisons, films and pruning studies that runs keep."""
+"""Figures of what runs keep beside trees and scores: comparisons, films, rank collapse, pruning studies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["drawn_comparisons"]
 
 
 def drawn_comparisons(parts: Sequence[RunPart], folder: Path) -> list[Path]:
-    """Draw what runs keep of comparisons, films and pruning; of several runs each has its number in the name.
+    """Draw comparisons, films, rank collapse and pruning that runs keep; of several runs each has a number.
 
     Parameters
     ----------
@@ -29,8 +29,16 @@ def drawn_comparisons(parts: Sequence[RunPart], folder: Path) -> list[Path]:
         If a result is damaged.
     """
     from haarbor.analysis import kept_pruning, readable_result
+    from haarbor.collapse import kept_collapse, kept_paths
     from haarbor.compare import COMPARISON, FILM
-    from haarbor.plots import comparison_figure, pruning_figure, save_figure, training_figure
+    from haarbor.plots import (
+        collapse_figure,
+        comparison_figure,
+        path_figure,
+        pruning_figure,
+        save_figure,
+        training_figure,
+    )
 
     written: list[Path] = []
     for number, part in enumerate(parts):
@@ -41,6 +49,13 @@ def drawn_comparisons(parts: Sequence[RunPart], folder: Path) -> list[Path]:
             figures["comparison"] = comparison_figure(compared)
         if film is not None:
             figures["training"] = training_figure(film)
+        collapse, paths = kept_collapse(part), kept_paths(part)
+        if collapse is not None:
+            figures["collapse"] = collapse_figure(
+                collapse.results, bounds=collapse.bounds, title=f"Rank collapse of {part.run.model}"
+            )
+        if paths is not None:
+            figures["paths"] = path_figure(paths, title=f"Paths through the heads of {part.run.model}")
         pruned = kept_pruning(part)
         if pruned is not None:
             figures["pruning"] = pruning_figure(pruned)

@@ -84,7 +84,8 @@ def figures(
     Several runs are put side by side. The figures and tables of the paper can be made again without the runs,
     from the results.npz among the files.
 
-    Where a run keeps a comparison with others, or a film of its training, that is drawn, too.
+    Where a run keeps a comparison with others, a film of its training, or the rank collapse and paths of its
+    network, that is drawn, too.
 
     Example: haarbor figures run.zarr -o figures
 

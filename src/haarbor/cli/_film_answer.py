@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 from haarbor.errors import SettingError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from haarbor.compare import TrainingFilm
     from haarbor.store import Run
 
 __all__ = ["film_answer", "write_film"]
+
+_MOST_STEPS = 10
 
 
 def film_answer(
@@ -56,6 +60,8 @@ def film_answer(
         )  # fmt: skip
         table.add_row(f"{step:g}", *(f"{value:.3g}" for value in values))
     console.print(table)
+    if film.types:
+        console.print(_types_table(film))
     for sentence in film.verdict():
         console.print(Text(printable(sentence)))
     for path in written:
@@ -84,7 +90,27 @@ def _numbers(film: TrainingFilm) -> dict[str, Any]:
         "trajectories": {name: values.tolist() for name, values in film.trajectories().items()},
         "half_way": {name: film.half_way(name) for name in film.trajectories()},
         "sink_rates": film.sink_rates.tolist(),
+        "head_types": {name: counts.tolist() for name, counts in film.type_counts().items()},
     }
+
+
+def _types_table(film: TrainingFilm) -> Table:
+    """Heads of each type, a column per checkpoint; of many checkpoints some, evenly, and the last."""
+    import numpy as np
+    from rich import box
+    from rich.table import Table
+
+    n_steps = film.steps.size
+    shown = np.unique(np.linspace(0, n_steps - 1, min(n_steps, _MOST_STEPS)).round().astype(int))
+    table = Table(
+        title="Heads of each type, by step", box=box.SIMPLE_HEAD, padding=(0, 0), title_justify="left"
+    )
+    table.add_column("type", no_wrap=True)
+    for place in shown:
+        table.add_column(f"{film.steps[place]:g}", justify="right", min_width=4)
+    for name, counts in film.type_counts().items():
+        table.add_row(name, *(str(int(counts[place])) for place in shown))
+    return table
 
 
 def write_film(film: TrainingFilm, folder: Path) -> list[Path]:
@@ -96,17 +122,24 @@ def write_film(film: TrainingFilm, folder: Path) -> list[Path]:
     from haarbor.whole_file import whole_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    followed = film.trajectories()
+    followed, types = film.trajectories(), film.type_counts()
     table = ResultTable(
         name="training",
         title="Training",
-        columns=("checkpoint", "step", *(name.replace(" ", "_") for name in followed), "share_of_sinks"),
+        columns=(
+            "checkpoint",
+            "step",
+            *(name.replace(" ", "_") for name in followed),
+            "share_of_sinks",
+            *(f"heads_{name.replace(' ', '_').replace('-', '_')}" for name in types),
+        ),
         rows=tuple(
             (
                 name,
                 float(film.steps[place]),
                 *(without_nan(float(values[place])) for values in followed.values()),
                 float(film.sink_rates[place]),
+                *(int(counts[place]) for counts in types.values()),
             )
             for place, name in enumerate(film.names)
         ),

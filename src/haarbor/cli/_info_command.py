@@ -69,6 +69,7 @@ def info(
         "head_types": _head_types(opened),
         "results": sorted({result.name for result in opened.results()}),
         "compared": _told_results(opened, "comparison", "training-film"),
+        "collapse": _told_results(opened, "rank-collapse"),
         "pruned": _told_results(opened, "pruning"),
         "verified": verify,
         "damaged": [str(damage) for damage in damages],
@@ -99,7 +100,7 @@ def _head_types(run: Run) -> dict[str, dict[str, list[str]]]:
 
 
 def _told_results(run: Run, *kinds: str) -> list[str]:
-    """What results of some names in the run say, in their first sentence."""
+    """What results of these names in the run say, in their first sentence."""
     names = [result for result in run.results() if result.name in kinds]
     told = []
     for result in names:
@@ -165,7 +166,7 @@ def _print(found: dict[str, Any]) -> None:
         which = f" of {stream}" if len(found["streams"]) > 1 else ""
         row(f"head types{which}", types_line(types))
     row("results", ", ".join(found["results"]) or "none yet; next: haarbor organize RUN")
-    for name in ("compared", "pruned"):
+    for name in ("compared", "collapse", "pruned"):
         for place, sentence in enumerate(found[name]):
             row("" if place else name, sentence)
     if found["verified"]:

@@ -11,9 +11,9 @@ from haarbor.collapse._attention_stack import AttentionStack
 from haarbor.errors import SettingError
 from haarbor.options import require_kind, require_real_number, require_whole_number
 
-__all__ = ["CollapseBound", "collapse_bound", "stack_bound"]
+__all__ = ["SMALL", "CollapseBound", "collapse_bound", "stack_bound"]
 
-_SMALL = 1.256
+SMALL = 1.256
 """exp(D) - 1 is at most 2 D for D up to this."""
 
 
@@ -124,6 +124,6 @@ def stack_bound(stack: AttentionStack, residual: float, n_tokens: int) -> Collap
     steepest = -np.inf if scores == 0 else np.log10(2 * scores / np.sqrt(qk_width)) + 2 * log10[:-1].max()
     return CollapseBound(
         log10=frozen(log10),
-        holds=bool(steepest <= np.log10(_SMALL)),
+        holds=bool(steepest <= np.log10(SMALL)),
         falls=bool(log10[1] < log10[0]),
     )

@@ -12,17 +12,16 @@ import torch
 
 from haarbor.array_types import FloatArray
 from haarbor.capturing import AttentionCall, recorded_calls
-from haarbor.collapse._hidden_input import first_tensor, hidden_input, with_first_tensor, with_hidden_input
+from haarbor.collapse._hidden_input import first_tensor, hidden_input
 from haarbor.collapse._linearised_norm import LinearisedNorm, linearised_norm
-from haarbor.collapse._network_blocks import BlockParts, NetworkBlocks
+from haarbor.collapse._network_blocks import NetworkBlocks
+from haarbor.collapse._output_map import channel_scale, output_map, unknown_heads
+from haarbor.collapse._probed_maps import probed_maps
 from haarbor.collapse._switched_off import switched_off
-from haarbor.errors import CollapseError
 from haarbor.pruning import ModelBatch, NetworkHeads, forward
 
 __all__ = ["LinearisedLayer", "LinearisedNetwork", "linearised_network"]
 
-# Probes are as many samples as the network is wide; so many at a time.
-_PROBES = 128
 _SLACK = 1e-3
 
 
@@ -129,8 +128,11 @@ def linearised_network(
         seen.watching(model),
     ):
         forward(model, batch)
-    maps = _value_maps(model, batch, heads, blocks)
-    layers = tuple(seen.layer(model, number, *maps[number]) for number in range(len(blocks)))
+    maps = probed_maps(model, batch, heads, blocks)
+    layers = tuple(
+        seen.layer(model, number, maps[number].value, maps[number].value_bias)
+        for number in range(len(blocks))
+    )
     return LinearisedNetwork(layers=layers, tokens=seen.states[0], final=seen.states[-1])
 
 
@@ -184,11 +186,11 @@ class _Seen:
         parts, layer = self.blocks.blocks[number], self.heads.layers[number]
         kept = {what: array for (place, what), array in self.kept.items() if place == number}
         if len(self.attention) != len(self.blocks) or not {"attention", "projection", "mlp"} <= set(kept):
-            raise _failure(parts)
+            raise unknown_heads(parts)
         attention = self.attention[number]
-        weight, bias = _projection(model.get_submodule(layer.projection))
+        weight, bias = output_map(model.get_submodule(layer.projection))
         # A branch may be scaled, channel by channel, before it is added.
-        scale = _channel_scale(kept["projection"], kept["attention"], parts)
+        scale = channel_scale(kept["projection"], kept["attention"], parts)
         output = (weight * scale).reshape(layer.n_heads, layer.head_width, -1)
         first = linearised_norm(
             model.get_submodule(parts.first_norm), kept["first given"], kept["first"], parts.first_norm
@@ -207,7 +209,7 @@ class _Seen:
         mixed = attention @ values
         told = kept["projection given"].reshape(read.shape[0], layer.n_heads, layer.head_width)
         if not np.allclose(mixed.transpose(1, 0, 2), told, rtol=0, atol=_SLACK * np.abs(told).max()):
-            raise _failure(parts)
+            raise unknown_heads(parts)
         entering = value_bias if second is not None else value_bias + first.bias @ value
         through = (attention.sum(axis=2)[:, :, None] * (entering[:, None, :] @ output)).sum(axis=0)
         return LinearisedLayer(
@@ -223,120 +225,7 @@ class _Seen:
         )
 
 
-def _value_maps(
-    model: torch.nn.Module, batch: ModelBatch, heads: NetworkHeads, blocks: NetworkBlocks
-) -> list[tuple[FloatArray, FloatArray]]:
-    """Map from the tokens that an attention reads to the values of its heads, with its bias.
-
-    All tokens of a sample are made the same: then every mean of values is the value itself, whatever the
-    attention is. So samples of unit vectors show the map row by row, for all layers in one pass.
-    """
-    width = _width(model, heads)
-    rows: list[list[FloatArray]] = [[] for _ in heads.layers]
-    for begin in range(0, width + 1, _PROBES):
-        probes = np.arange(begin, min(begin + _PROBES, width + 1))
-        # The last probe is zero, which shows the bias.
-        vectors = torch.eye(width + 1)[torch.from_numpy(probes)][:, :width]
-        with torch.no_grad(), _given(model, heads, blocks, vectors, rows):
-            forward(model, _copies(batch, probes.size))
-    found = []
-    for layer, parts, block in zip(heads.layers, rows, blocks.blocks, strict=True):
-        if not parts:
-            raise _failure(block)
-        table = np.concatenate(parts)
-        bias = table[-1]
-        value = (table[:-1] - bias).reshape(width, layer.n_heads, layer.head_width)
-        found.append((value.transpose(1, 0, 2), bias.reshape(layer.n_heads, layer.head_width)))
-    return found
-
-
-@contextmanager
-def _given(
-    model: torch.nn.Module,
-    heads: NetworkHeads,
-    blocks: NetworkBlocks,
-    vectors: torch.Tensor,
-    rows: list[list[FloatArray]],
-) -> Iterator[None]:
-    """Make every attention read these vectors, one per sample, and note what its output map is given."""
-
-    def filled(like: torch.Tensor) -> torch.Tensor:
-        return vectors.to(like)[:, None, :].expand_as(like).contiguous()
-
-    def before(_module: Any, args: Any, kwargs: Any) -> Any:
-        x = hidden_input(args, kwargs)
-        return None if x is None else with_hidden_input(args, kwargs, filled(x))
-
-    def after(_module: Any, _args: Any, answer: Any) -> Any:
-        x = first_tensor(answer)
-        return None if x is None else with_first_tensor(answer, filled(x))
-
-    def noting(number: int) -> Callable[..., None]:
-        def note(_module: Any, args: Any) -> None:
-            rows[number].append(_last_rows(args[0]))
-
-        return note
-
-    with ExitStack() as hooks:
-        for number, (parts, layer) in enumerate(zip(blocks.blocks, heads.layers, strict=True)):
-            if parts.kind == "norm last":
-                module = model.get_submodule(parts.block)
-                hooks.callback(module.register_forward_pre_hook(before, with_kwargs=True).remove)
-            else:
-                module = model.get_submodule(parts.first_norm)
-                hooks.callback(module.register_forward_hook(after).remove)
-            projection = model.get_submodule(layer.projection)
-            hooks.callback(projection.register_forward_pre_hook(noting(number)).remove)
-        yield
-
-
-def _copies(batch: ModelBatch, n_copies: int) -> ModelBatch:
-    """A sample so many times; of a text its first two tokens, which show as much as all."""
-    tokens = batch.tokens
-    inputs = {}
-    for name, value in batch.inputs.items():
-        is_text = tokens is not None and value.shape == tokens.shape
-        part = value[:, :2] if is_text else value
-        inputs[name] = part.expand(n_copies, *part.shape[1:]).contiguous()
-    return ModelBatch(inputs=inputs, labels=None)
-
-
-def _last_rows(given: torch.Tensor) -> FloatArray:
-    """What the output map is given for the last token of every sample, which sees all tokens or itself."""
-    found: FloatArray = given[:, -1].detach().double().cpu().numpy()
-    return found
-
-
-def _width(model: torch.nn.Module, heads: NetworkHeads) -> int:
-    return int(_projection(model.get_submodule(heads.layers[0].projection))[0].shape[1])
-
-
-def _projection(module: torch.nn.Module) -> tuple[FloatArray, FloatArray]:
-    """Weight of a linear map as (input, output), and its bias."""
-    weight: Any = module.weight
-    matrix: FloatArray = weight.detach().double().cpu().numpy()
-    matrix = matrix.T if isinstance(module, torch.nn.Linear) else matrix
-    bias: Any = module.bias
-    return matrix, (np.zeros(matrix.shape[1]) if bias is None else bias.detach().double().cpu().numpy())
-
-
-def _channel_scale(projected: FloatArray, added: FloatArray, parts: BlockParts) -> FloatArray:
-    squares = (projected**2).sum(axis=0)
-    scale = np.where(squares > 0, (projected * added).sum(axis=0) / np.where(squares > 0, squares, 1), 1.0)
-    if not np.allclose(projected * scale, added, rtol=0, atol=_SLACK * np.abs(added).max()):
-        raise _failure(parts)
-    return scale
-
-
 def _plain(x: torch.Tensor) -> FloatArray:
     tokens = x[0] if x.dim() == 3 else x
     found: FloatArray = tokens.detach().double().cpu().numpy()
     return found
-
-
-def _failure(parts: BlockParts) -> CollapseError:
-    return CollapseError(
-        f"the heads of {parts.block} must mix values of single tokens by weights that sum to 1, in front of "
-        "one linear map that is called as a module; they do not, so paths cannot be told apart. Choose "
-        "another model."
-    )

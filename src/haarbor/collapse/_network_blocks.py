@@ -37,6 +37,8 @@ class BlockParts:
     """Normalisation before the MLP, or after its sum where the kind is "norm last"."""
     norms: tuple[str, ...]
     """All normalisations of tokens in the layer; those of queries and keys belong to the attention."""
+    mlp_alone: bool = False
+    """Whether the MLP gives its tokens and nothing else, so that it need not run to be switched off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class _Call:
     is_norm: bool
     given: torch.Tensor
     answer: torch.Tensor
+    is_alone: bool
 
 
 def network_blocks(model: torch.nn.Module, batch: ModelBatch) -> NetworkBlocks:
@@ -113,7 +116,8 @@ def _recorder(name: str, calls: list[_Call]) -> Callable[..., None]:
         given, answer = hidden_input(args, kwargs), first_tensor(output)
         if given is not None and answer is not None:
             is_norm = "norm" in type(module).__name__.lower()
-            calls.append(_Call(name, is_norm, given.detach().clone(), answer.detach().clone()))
+            is_alone = isinstance(output, torch.Tensor)
+            calls.append(_Call(name, is_norm, given.detach().clone(), answer.detach().clone(), is_alone))
 
     return record
 
@@ -171,6 +175,7 @@ def _parts(model: str, block: str, projection: str, calls: list[_Call]) -> Block
         first_norm=first.name,
         second_norm=second.name,
         norms=tuple(dict.fromkeys(call.name for call in norms)),
+        mlp_alone=mlp.is_alone,
     )
 
 

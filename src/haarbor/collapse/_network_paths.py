@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,48 +12,17 @@ from haarbor.collapse._composite_norm import composite_norm
 from haarbor.collapse._linearised_network import LinearisedNetwork, linearised_network
 from haarbor.collapse._network_blocks import network_blocks
 from haarbor.collapse._path_decomposition import PathDecomposition, mean_and_error, paths_of_length
+from haarbor.collapse._path_result import NetworkPaths
 from haarbor.collapse._rank_collapse import without_scores
 from haarbor.collapse._token_residual import token_residual
 from haarbor.errors import CollapseError, DataError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_flag, require_function, require_seed, require_whole_number
 from haarbor.pruning import model_batches, network_heads
-from haarbor.stored_result import stored_result
 
-__all__ = ["NetworkPaths", "network_paths"]
+__all__ = ["network_paths"]
 
 _SLACK = 1e-3
-
-
-@stored_result("NetworkPaths")
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class NetworkPaths:
-    """Paths of a network at one sample, by the number of heads on them and by where they begin.
-
-    The parts sum to the tokens after the last layer, before a norm or scores behind it.
-    """
-
-    tokens: PathDecomposition
-    """Paths that begin at the tokens which enter the first layer."""
-    mlps: FloatArray
-    """Sum of the paths that begin at the output of an MLP, by the number of heads after it, shape
-    (n_lengths, n_tokens, width); zero where the MLPs were off."""
-    biases: FloatArray
-    """The same for biases of attention and norms."""
-    error: float
-    """Norm of what the sum of all lacks, relative to the tokens after the last layer: rounding."""
-    with_mlps: bool
-
-    def shares(self) -> dict[str, FloatArray]:
-        """Norm of each sum over the norm of the whole, by beginning and length; parts cancel."""
-        whole = np.linalg.norm((self.tokens.output + self.mlps + self.biases).sum(axis=0))
-        return {
-            name: np.linalg.norm(part, axis=(1, 2)) / whole
-            for name, part in (("tokens", self.tokens.output), ("MLPs", self.mlps), ("biases", self.biases))
-        }
-
-    def __repr__(self) -> str:
-        return f"NetworkPaths({self.tokens!r}, error {self.error:.1g})"
 
 
 def network_paths(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -11,78 +13,26 @@ import torch
 
 from haarbor.array_types import FloatArray, IntArray, frozen
 from haarbor.capturing import is_huggingface
-from haarbor.collapse._collapse_rate import CollapseRate, collapse_rate
+from haarbor.collapse._collapse_result import FIGURES, RankCollapse
+from haarbor.collapse._composite_norm import composite_norm
 from haarbor.collapse._network_blocks import network_blocks
-from haarbor.collapse._switched_off import VARIANTS, switched_off
+from haarbor.collapse._network_threads import network_threads
+from haarbor.collapse._switched_off import switched_off
 from haarbor.collapse._token_cosine import token_cosine
 from haarbor.collapse._token_matrix import token_matrix
 from haarbor.collapse._token_ranks import ranks_of_spectrum
 from haarbor.collapse._token_residual import token_residual
+from haarbor.collapse._variants import VARIANTS
+from haarbor.engines import Workers, usable_cores
 from haarbor.errors import CollapseError, DataError, SettingError
 from haarbor.on_progress import OnProgress
 from haarbor.options import is_row, require_choice, require_function
 from haarbor.pruning import ModelBatch, forward, model_batches
-from haarbor.stored_result import stored_result
 
-__all__ = ["FIGURES", "RankCollapse", "rank_collapse", "without_scores"]
+__all__ = ["rank_collapse", "without_scores"]
 
-FIGURES = ("composite", "composite_least", "frobenius", "stable_rank", "effective_rank", "cosine")
-"""What is measured of the tokens at every depth."""
-
-
-@stored_result("RankCollapse")
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RankCollapse:
-    """Measures of the tokens at every depth of a network, for every variant and sample."""
-
-    variants: tuple[str, ...]
-    figures: Mapping[str, FloatArray]
-    """By name: arrays of shape (n_variants, n_layers + 1, n_samples). "composite" and "frobenius" are the
-    relative residuals, "composite_least" a bound below which the former cannot be for any vector in
-    common. NaN where the tokens were no longer finite, or had all become zero."""
-    n_tokens: IntArray
-    """Tokens of each sample, padding left out, shape (n_samples,)."""
-    floor: float
-    """Residuals below this are rounding: 8 times the precision of the network's numbers."""
-
-    @property
-    def n_layers(self) -> int:
-        """Layers of the network; there is one depth more."""
-        return int(self.figures["composite"].shape[1]) - 1
-
-    def middle(self, figure: str, variant: str) -> FloatArray:
-        """Median over the samples at every depth, shape (n_layers + 1,); NaN where no sample has a number.
-
-        Raises
-        ------
-        SettingError
-            If there is no such figure or variant.
-        """
-        require_choice("figure", figure, FIGURES)
-        require_choice("variant", variant, self.variants)
-        values = self.figures[figure][self.variants.index(variant)]
-        there = np.isfinite(values).any(axis=1)
-        found = np.full(values.shape[0], np.nan)
-        found[there] = np.nanmedian(values[there], axis=1)
-        return found
-
-    def lost(self, variant: str) -> int | None:
-        """First depth at which the tokens of some sample overflow or vanish; None if they never do."""
-        require_choice("variant", variant, self.variants)
-        values = self.figures["composite"][self.variants.index(variant)]
-        places = np.flatnonzero(~np.isfinite(values).all(axis=1))
-        return int(places[0]) if places.size else None
-
-    def rate(self, variant: str) -> CollapseRate | None:
-        """How the residual of a variant falls down to the floor; None if it has fewer than three depths."""
-        try:
-            return collapse_rate(self.middle("composite", variant), floor=self.floor)
-        except DataError:
-            return None
-
-    def __repr__(self) -> str:
-        last = ", ".join(f"{name} {self.middle('composite', name)[-1]:.2g}" for name in self.variants)
-        return f"RankCollapse({self.n_layers} layers, {self.n_tokens.size} samples: {last})"
+_WAITING = 4
+"""Token matrices that wait to be measured, per thread."""
 
 
 def rank_collapse(
@@ -133,32 +83,27 @@ def rank_collapse(
         raise DataError("every batch must have a sample; found one with none. Leave it out.")
     network = without_scores(model)
     example = network if like is None else without_scores(like)
-    blocks = network_blocks(example, next(given[0].rows()))
+    cores = usable_cores()
+    with network_threads(cores // 2):
+        blocks = network_blocks(example, next(given[0].rows()))
     n_depths = len(blocks) + 1
     n_samples = sum(len(batch) for batch in given)
     figures = {name: np.full((len(chosen), n_depths, n_samples), np.nan) for name in FIGURES}
     n_tokens = np.zeros(n_samples, dtype=np.int64)
-    for number, variant in enumerate(chosen):
-        first = 0
-        for place, batch in enumerate(given):
-            if on_progress is not None:
-                on_progress("rank collapse", number * len(given) + place, len(chosen) * len(given))
-
-            def measure(
-                depth: int,
-                x: torch.Tensor,
-                number: int = number,
-                first: int = first,
-                batch: ModelBatch = batch,
-            ) -> None:
-                for row, tokens in enumerate(_tokens(x, batch)):
-                    n_tokens[first + row] = tokens.shape[0]
-                    for name, value in _measured(tokens).items():
-                        figures[name][number, depth, first + row] = value
-
-            with switched_off(network, blocks, variant, on_state=measure), torch.no_grad():
-                forward(network, batch)
-            first += len(batch)
+    with network_threads(cores // 2), _measuring(figures, max(1, cores - cores // 2)) as measuring:
+        for number, variant in enumerate(chosen):
+            first = 0
+            for place, batch in enumerate(given):
+                if on_progress is not None:
+                    on_progress("rank collapse", number * len(given) + place, len(chosen) * len(given))
+                states = _States(measuring, batch, number, first, n_tokens)
+                off = switched_off(network, blocks, variant, on_state=states)
+                with off, torch.no_grad(), suppress(_NothingLeft):
+                    forward(network, batch)
+                first += len(batch)
+    for values in figures.values():
+        # The tokens that enter the first layer are the same whatever is off behind it.
+        values[1:, 0] = values[0, 0]
     if on_progress is not None:
         on_progress("rank collapse", len(chosen) * len(given), len(chosen) * len(given))
     precision = torch.finfo(next(network.parameters()).dtype).eps
@@ -186,8 +131,80 @@ def _checked_variants(variants: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(variants))
 
 
+class _NothingLeft(Exception):
+    """No sample has a number left at this depth, so that none deeper will have any."""
+
+
+class _Measuring:
+    """Threads that measure token matrices while the network goes on, a few of them waiting."""
+
+    def __init__(self, figures: dict[str, FloatArray], threads: int) -> None:
+        self._figures = figures
+        self._workers = Workers(threads, "haarbor-collapse")
+        self._most = _WAITING * threads
+        self._waiting: deque[tuple[tuple[int, int, int], Future[dict[str, float]]]] = deque()
+
+    def add(self, place: tuple[int, int, int], tokens: FloatArray) -> None:
+        """Measure the tokens of (variant, depth, sample) as soon as there is a thread for them."""
+        if len(self._waiting) >= self._most:
+            self._take()
+        self._waiting.append((place, self._workers.submit(_measured, tokens)))
+
+    def finish(self) -> None:
+        """Wait for all that was added."""
+        while self._waiting:
+            self._take()
+
+    def close(self) -> None:
+        """Let the threads end; what has not begun is not done."""
+        for _, future in self._waiting:
+            future.cancel()
+        self._workers.close()
+
+    def _take(self) -> None:
+        place, future = self._waiting.popleft()
+        for name, value in future.result().items():
+            self._figures[name][place] = value
+
+
+@contextmanager
+def _measuring(figures: dict[str, FloatArray], threads: int) -> Iterator[_Measuring]:
+    from threadpoolctl import threadpool_limits
+
+    measuring = _Measuring(figures, threads)
+    try:
+        # Every matrix has a thread of its own; more of them inside would only wait for one another.
+        with threadpool_limits(limits=1, user_api="blas"):
+            yield measuring
+            measuring.finish()
+    finally:
+        measuring.close()
+
+
+class _States:
+    """Hands the tokens of a batch at every depth on to be measured."""
+
+    def __init__(
+        self, measuring: _Measuring, batch: ModelBatch, variant: int, first: int, n_tokens: IntArray
+    ) -> None:
+        self._measuring, self._batch, self._variant, self._first = measuring, batch, variant, first
+        self._n_tokens = n_tokens
+
+    def __call__(self, depth: int, x: torch.Tensor) -> None:
+        rows = _tokens(x, self._batch)
+        if self._variant == 0 and depth == 0:
+            for row, tokens in enumerate(rows):
+                self._n_tokens[self._first + row] = tokens.shape[0]
+        if depth > 0 or self._variant == 0:
+            for row, tokens in enumerate(rows):
+                self._measuring.add((self._variant, depth, self._first + row), tokens)
+        # What is no number once stays so through attention, MLPs and sums.
+        if all(np.isnan(tokens).any() for tokens in rows):
+            raise _NothingLeft
+
+
 def _tokens(x: torch.Tensor, batch: ModelBatch) -> list[FloatArray]:
-    """Tokens of each sample, without padding."""
+    """Tokens of each sample, without padding, in arrays of their own."""
     if x.dim() != 3 or x.shape[0] != len(batch):
         raise CollapseError(
             f"the layers must take tokens as (batch, token, width); found {tuple(x.shape)} for a batch of "
@@ -196,7 +213,7 @@ def _tokens(x: torch.Tensor, batch: ModelBatch) -> list[FloatArray]:
     rows: list[FloatArray] = []
     valid = batch.valid
     for row in range(x.shape[0]):
-        tokens = x[row].detach().double().cpu().numpy()
+        tokens = x[row].detach().to("cpu", torch.float64, copy=True).numpy()
         if valid is not None and valid.shape[1] == tokens.shape[0]:
             tokens = tokens[valid[row].cpu().numpy()]
         if tokens.shape[0] < 2:
@@ -205,29 +222,21 @@ def _tokens(x: torch.Tensor, batch: ModelBatch) -> list[FloatArray]:
     return rows
 
 
-def _spectrum(x: FloatArray) -> FloatArray:
-    """Singular values, on one thread: several wait for each other, and take many times as long."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"):
-        values: FloatArray = np.linalg.svd(x, compute_uv=False)
-    return values
-
-
 def _measured(tokens: FloatArray) -> dict[str, float]:
     try:
-        x, _ = token_matrix(tokens)
+        x, exponent = token_matrix(tokens)
     except DataError:
         # Without norms a network overflows or vanishes; that is a finding, and the result says where.
         return {}
     residual = token_residual(x)
-    stable, effective = ranks_of_spectrum(_spectrum(x))
+    stable, effective = ranks_of_spectrum(np.linalg.svd(x, compute_uv=False))
     found = {
         "composite": residual.relative,
         "composite_least": residual.least,
         "frobenius": token_residual(x, norm="frobenius").relative,
         "stable_rank": stable,
         "effective_rank": effective,
+        "log10_size": float(np.log10(composite_norm(x)) + exponent * np.log10(2.0)),
     }
     if np.abs(x).max(axis=1).all():
         found["cosine"] = token_cosine(x)

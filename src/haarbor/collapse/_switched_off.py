@@ -16,20 +16,11 @@ from haarbor.collapse._hidden_input import (
     with_hidden_input,
 )
 from haarbor.collapse._network_blocks import BlockParts, NetworkBlocks
+from haarbor.collapse._variants import VARIANTS
 from haarbor.errors import CollapseError
 from haarbor.options import require_choice
 
-__all__ = ["VARIANTS", "OnState", "switched_off"]
-
-VARIANTS: dict[str, frozenset[str]] = {
-    "as it is": frozenset(),
-    "no skips": frozenset({"skips"}),
-    "no MLPs": frozenset({"mlps"}),
-    "no skips, no MLPs": frozenset({"skips", "mlps"}),
-    "no normalisation": frozenset({"norms"}),
-    "attention alone": frozenset({"skips", "mlps", "norms"}),
-}
-"""What is switched off, by the name of the variant."""
+__all__ = ["OnState", "switched_off"]
 
 OnState = Callable[[int, torch.Tensor], None]
 """Function of a depth and the tokens there, shape (batch, token, width): depth 0 enters the first layer."""
@@ -71,8 +62,12 @@ def switched_off(
     off = VARIANTS[variant]
     with ExitStack() as hooks:
         for depth, parts in enumerate(blocks.blocks):
-            for handle in _Layer(parts, off, depth, on_state).hooks(model):
+            layer = _Layer(parts, off, depth, on_state)
+            for handle in layer.hooks(model):
                 hooks.callback(handle.remove)
+            if "mlps" in off and parts.mlp_alone:
+                # What it would give is not looked at, and most of the time of a pass would go there.
+                hooks.enter_context(layer.idle_mlp(model))
         yield
 
 
@@ -107,6 +102,26 @@ class _Layer:
         yield module(parts.attention).register_forward_hook(self._attended)
         yield module(parts.mlp).register_forward_hook(self._mapped)
         yield module(parts.block).register_forward_hook(self._leave)
+
+    @contextmanager
+    def idle_mlp(self, model: torch.nn.Module) -> Iterator[None]:
+        """Let the MLP give zeros, without computing anything."""
+        module = model.get_submodule(self.parts.mlp)
+
+        def zeros(*_args: Any, **_kwargs: Any) -> torch.Tensor:
+            if "x" not in self.kept:
+                raise self._failure()
+            return torch.zeros_like(self.kept["x"])
+
+        own = module.__dict__.get("forward")
+        module.__dict__["forward"] = zeros
+        try:
+            yield
+        finally:
+            if own is None:
+                del module.__dict__["forward"]
+            else:
+                module.__dict__["forward"] = own
 
     @property
     def _without_skips(self) -> bool:

@@ -93,15 +93,19 @@ def token_residual(tokens: object, *, norm: ResidualNorm = "composite") -> Token
         return TokenResidual(
             relative=relative, least=relative, common=frozen(np.ldexp(mean, exponent)), norm=norm
         )
-    median = np.median(x, axis=0)
-    middle = (x.max(axis=0) + x.min(axis=0)) / 2
+    # One sort of each column gives all three, several times as fast as each by itself.
+    ordered = np.sort(np.ascontiguousarray(x.T), axis=1)
+    half = x.shape[0] // 2
+    median = ordered[:, half] if x.shape[0] % 2 else (ordered[:, half - 1] + ordered[:, half]) / 2
+    middle = (ordered[:, -1] + ordered[:, 0]) / 2
     ends = (median, mean, middle)
     candidates = [*ends]
     for one, two in combinations(ends, 2):
         candidates += [one + step / _STEPS * (two - one) for step in range(1, _STEPS)]
-    sizes = [_size(x - candidate) for candidate in candidates]
+    room = np.empty_like(x)
+    sizes = [_size(np.subtract(x, candidate, out=room), room) for candidate in candidates]
     best = int(np.argmin(sizes))
-    whole = _size(x)
+    whole = _size(x, room)
     columns = float(np.abs(x - median).sum(axis=0).max())
     least = float(np.sqrt(columns) * np.sqrt(_wide_pair(x, mean) / 2))
     # Rounding may put the bound a last digit above what was found, as where all tokens are the same.
@@ -113,8 +117,9 @@ def token_residual(tokens: object, *, norm: ResidualNorm = "composite") -> Token
     )
 
 
-def _size(matrix: FloatArray) -> float:
-    size = np.abs(matrix)
+def _size(matrix: FloatArray, room: FloatArray) -> float:
+    """Composite norm of a matrix, whose absolute values are written to `room`."""
+    size = np.abs(matrix, out=room)
     return float(np.sqrt(size.sum(axis=0).max()) * np.sqrt(size.sum(axis=1).max()))
 
 

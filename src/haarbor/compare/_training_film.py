@@ -1,4 +1,4 @@
-"""Checkpoints of one training, in order: when trees, entropies, sinks and residuals appear."""
+"""Checkpoints of one training, in order: when trees, entropies, types of heads and residuals appear."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from haarbor.analysis import asked_part, organize_run, question_before, valid_tokens
-from haarbor.array_types import AnyArray, FloatArray, frozen
+from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen
 from haarbor.compare._compare_runs import same_weights, told_names
 from haarbor.compare._cross_coherence import coherence_sums
 from haarbor.compare._cross_distances import cross_distances
+from haarbor.compare._film_types import FilmTypes, film_types, told_types, type_counts
 from haarbor.compare._head_tree_agreement import cophenetic_correlation
 from haarbor.compare._shared_tokens import shared_tokens
 from haarbor.errors import DataError, SettingError
@@ -40,7 +41,7 @@ SINK_SHARE = 0.3
 _AS_IT_IS = "as it is"
 
 
-@stored_result("TrainingFilm")
+@stored_result("TrainingFilm", version=2, upgrades={1: lambda fields: {**fields, "types": ()}})
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TrainingFilm:
     """What changes from checkpoint to checkpoint; made by :func:`haarbor.training_film`."""
@@ -70,6 +71,8 @@ class TrainingFilm:
     where it was not given."""
     equal_weights: tuple[tuple[str, str], ...]
     """Checkpoints with the same weights under different names."""
+    types: FilmTypes = ()
+    """Type of each head at every checkpoint; () where the runs do not tell."""
 
     @property
     def sink_rates(self) -> FloatArray:
@@ -98,6 +101,10 @@ class TrainingFilm:
             found["residual after the last layer"] = self.residuals[:, -1]
         return found
 
+    def type_counts(self) -> Mapping[str, IntArray]:
+        """Heads of each type at every checkpoint, shape (n,); {} where types are not known."""
+        return type_counts(self.types)
+
     def half_way(self, name: str) -> float:
         """Step of the first checkpoint from which on a trajectory stays nearer to its end than its beginning.
 
@@ -122,6 +129,8 @@ class TrainingFilm:
             told.append(f"More than half of the whole change has happened for good: {listed}.")
         if np.isfinite(self.sink_shares).all():
             told.append(self._sinks())
+        if self.types:
+            told += [sentence for sentence in (told_types(self.types, self.steps),) if sentence]
         for one, two in self.equal_weights:
             told.append(f"{one} and {two} have the same weights, although their names differ.")
         return tuple(told)
@@ -165,7 +174,8 @@ def training_film(
     Parameters
     ----------
     runs : sequence of Run or RunPart
-        Two or more, in the order of the training. A run that is not organised yet is organised first.
+        Two or more, in the order of the training. A run that is not organised yet is organised first, and
+        diagnostics of its heads are made, from which they get their types.
     steps : sequence of float, optional
         Step of each checkpoint, increasing; by default the last number in the name of each model, as in
         "step-000128".
@@ -262,6 +272,7 @@ def training_film(
             for one, two in combinations(range(len(parts)), 2)
             if same_weights(parts[one].run, parts[two].run)
         ),
+        types=film_types(parts),
     )
     if keep:
         parts[-1].save_result(film, FILM)

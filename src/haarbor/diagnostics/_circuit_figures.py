@@ -9,6 +9,8 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.diagnostics._matrix_spectra import spectral_figures
+from haarbor.engines import parallel_map
+from haarbor.on_progress import OnProgress
 
 __all__ = ["HeadCircuit", "circuit_figures", "composition_scores"]
 
@@ -85,7 +87,9 @@ def circuit_figures(circuits: Sequence[HeadCircuit]) -> dict[str, FloatArray]:
     return found
 
 
-def composition_scores(circuits: Sequence[HeadCircuit], layers: IntArray) -> dict[str, FloatArray]:
+def composition_scores(
+    circuits: Sequence[HeadCircuit], layers: IntArray, *, on_progress: OnProgress | None = None
+) -> dict[str, FloatArray]:
     r"""How strongly each head reads, by its queries, keys or values, what each earlier head writes.
 
     With :math:`M = W_Q^\top W_K` and :math:`N = W_O W_V`, of head :math:`b` above head :math:`a`, they are
@@ -96,6 +100,7 @@ def composition_scores(circuits: Sequence[HeadCircuit], layers: IntArray) -> dic
     ----------
     circuits : sequence of HeadCircuit
     layers : ndarray of int, shape (n_heads,)
+    on_progress : function of (step, done, total), optional
 
     Returns
     -------
@@ -115,28 +120,45 @@ def composition_scores(circuits: Sequence[HeadCircuit], layers: IntArray) -> dic
             norm = float(np.linalg.norm(columns))
             if norm > 0:
                 written[head] = (columns / norm).astype(np.float32)
-    before: list[int] = []
-    stacked = np.zeros((0, 0), dtype=np.float32)
-    for later, circuit in enumerate(circuits):
-        earlier = [head for head in written if layers[head] < layers[later]]
-        if not earlier:
-            continue
-        if earlier != before:
-            # The same for all heads of a layer.
-            before, stacked = earlier, np.concatenate([written[head] for head in earlier], axis=1)
-        ends = np.cumsum([written[head].shape[1] for head in earlier])[:-1]
-        readings = {"value": (circuit.output, circuit.value)}
-        if circuit.query is not None and circuit.key is not None:
-            readings["query"] = (circuit.key.T, circuit.query)
-            readings["key"] = (circuit.query.T, circuit.key)
-        for kind, (outer, inner) in readings.items():
-            if inner is None:
-                continue
-            reading = _triangle(outer) @ inner
-            norm = float(np.linalg.norm(reading))
-            if norm > 0:
-                products = (reading / norm).astype(np.float32) @ stacked
-                squares = np.einsum("ij,ij->j", products, products)
-                sums = np.array([part.sum() for part in np.split(squares, ends)])
-                found[kind][later, earlier] = np.sqrt(sums)
+    # In the order of the layers, so that what is written before a layer is the beginning of it.
+    order = sorted(written, key=lambda head: int(layers[head]))
+    if not order:
+        return found
+    stacked = np.concatenate([written[head] for head in order], axis=1)
+    ends = np.cumsum([written[head].shape[1] for head in order])
+    depths = np.array([int(layers[head]) for head in order])
+
+    def work(later: int) -> dict[str, FloatArray]:
+        n_earlier = int(np.searchsorted(depths, layers[later]))
+        if not n_earlier:
+            return {}
+        scores = {}
+        for kind, reading in _readings(circuits[later]).items():
+            products = reading.astype(np.float32) @ stacked[:, : ends[n_earlier - 1]]
+            squares = np.einsum("ij,ij->j", products, products)
+            starts = np.concatenate([[0], ends[: n_earlier - 1]])
+            scores[kind] = np.sqrt(np.add.reduceat(squares, starts))
+        return scores
+
+    each = parallel_map(work, range(n_heads), on_progress, step="composition of heads")
+    for later, scores in enumerate(each):
+        for kind, values in scores.items():
+            found[kind][later, order[: values.size]] = values
     return found
+
+
+def _readings(circuit: HeadCircuit) -> dict[str, FloatArray]:
+    """What a head reads of tokens by its queries, keys and values: small matrices of norm 1."""
+    factors = {"value": (circuit.output, circuit.value)}
+    if circuit.query is not None and circuit.key is not None:
+        factors["query"] = (circuit.key.T, circuit.query)
+        factors["key"] = (circuit.query.T, circuit.key)
+    readings: dict[str, FloatArray] = {}
+    for kind, (outer, inner) in factors.items():
+        if inner is None:
+            continue
+        reading = _triangle(outer) @ inner
+        norm = float(np.linalg.norm(reading))
+        if norm > 0:
+            readings[kind] = reading / norm
+    return readings

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray, frozen, plain_array
+from haarbor.engines import usable_cores
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_function, require_seed, require_whole_number
@@ -131,6 +132,23 @@ def head_diagnostics(
         require_whole_number("period", period, 2)
     from threadpoolctl import threadpool_limits
 
+    from haarbor.collapse import network_threads
+
+    # Matrices as small as those of a head, and layers as short as those of a small network, take many times
+    # as long on several threads that wait for each other than on one.
+    with threadpool_limits(limits=1, user_api="blas"), network_threads(usable_cores() // 2):
+        return _measured(model, batches, vocabulary, period, n_repeated, seed, on_progress)
+
+
+def _measured(
+    model: torch.nn.Module,
+    batches: Any,
+    vocabulary: Any,
+    period: int | None,
+    n_repeated: int,
+    seed: int,
+    on_progress: OnProgress | None,
+) -> ModelDiagnostics:
     from haarbor.diagnostics._circuit_figures import circuit_figures, composition_scores
     from haarbor.diagnostics._head_circuits import head_circuits
     from haarbor.diagnostics._repeated_tokens import repeated_batches
@@ -157,13 +175,11 @@ def head_diagnostics(
             )
         length = period or min(_PERIOD, longest // 2)
         samples = list(repeated_batches(rows[0], ids, length, n_repeated, seed))
-        figures |= _on_repeated(model, heads, samples, length)
+        figures |= _on_repeated(model, heads, samples, length, told)
     told("head diagnostics", 1, 4)
     circuits = head_circuits(model, heads, samples[:_N_REPEATED])
-    # Matrices as small as those of a head take longer on several threads than on one.
-    with threadpool_limits(limits=1, user_api="blas"):
-        figures |= circuit_figures(circuits)
-    composition = composition_scores(circuits, heads.layer_of_head)
+    figures |= circuit_figures(circuits)
+    composition = composition_scores(circuits, heads.layer_of_head, on_progress=on_progress)
     told("head diagnostics", 2, 4)
     # Without a residual stream there is nothing that the output could be relative to.
     with contextlib.suppress(PruningError):
@@ -207,7 +223,7 @@ def _vocabulary(model: torch.nn.Module, rows: list[ModelBatch], given: Any) -> t
 
 
 def _on_repeated(
-    model: torch.nn.Module, heads: NetworkHeads, samples: list[ModelBatch], period: int
+    model: torch.nn.Module, heads: NetworkHeads, samples: list[ModelBatch], period: int, told: OnProgress
 ) -> dict[str, FloatArray]:
     """Means of the figures over the samples."""
     import torch
@@ -217,7 +233,8 @@ def _on_repeated(
     from haarbor.pruning import forward
 
     sums: dict[str, FloatArray] = {}
-    for sample in samples:
+    for done, sample in enumerate(samples):
+        told("repeated tokens", done, len(samples))
         layers: list[dict[str, FloatArray]] = []
 
         def on_call(
@@ -246,4 +263,5 @@ def _on_repeated(
         for name in layers[0]:
             values = np.concatenate([layer[name] for layer in layers])
             sums[name] = sums.get(name, 0.0) + values / len(samples)
+    told("repeated tokens", len(samples), len(samples))
     return sums

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from haarbor.analysis import asked_part, readable_result
+from haarbor.analysis import asked_part, readable_result, require_same_network
 from haarbor.array_types import BoolArray, FloatArray
 from haarbor.diagnostics._attention_diagnostics import HeadDiagnostics, block_diagnostics
 from haarbor.diagnostics._head_types import HeadType, head_types
@@ -122,18 +122,7 @@ def keep_model_diagnostics(
         If the run is of another network.
     """
     part = _measured_part(asked_part(run, None, stream))
-    n_heads = part.sizes.n_layers * part.sizes.n_heads
-    recorded = part.run.plan.settings.get("weights")
-    if found.n_heads != n_heads:
-        raise DataError(
-            f"the run must be of the same network; it has {n_heads} heads, and {found.n_heads} were "
-            "measured. Name the run that was captured from this model."
-        )
-    if weights is not None and recorded is not None and weights != recorded:
-        raise DataError(
-            f"the run must be of the same network; its weights are {str(recorded)[:19]}, and those "
-            f"measured are {weights[:19]}. Name the run that was captured from this model."
-        )
+    require_same_network(part, weights=weights, n_heads=found.n_heads)
     part.save_result(found, MODEL_DIAGNOSTICS)
 
 

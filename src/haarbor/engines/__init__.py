@@ -14,6 +14,7 @@ from haarbor.engines._row_parts import RowsEngine, joined_rows, row_parts
 from haarbor.engines._row_products import add_row_products, add_sparse_products
 from haarbor.engines._sampled_engine import SampledEngine
 from haarbor.engines._worker_threads import ordered_results, thread_count, usable_cores
+from haarbor.engines._workers import Workers
 
 __all__ = [
     "ClusterEngine",
@@ -25,6 +26,7 @@ __all__ = [
     "L1Engine",
     "RowsEngine",
     "SampledEngine",
+    "Workers",
     "add_row_products",
     "add_sparse_products",
     "checked_sums",

@@ -6,15 +6,24 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from haarbor.errors import SettingError
 from haarbor.plots.style._figure_text import add_title, plain_text
-from haarbor.plots.style._house_style import LINE_COLOURS, PAGE_WIDTH, PALE_INK, blank_figure, in_house_style
+from haarbor.plots.style._house_style import (
+    INK,
+    LINE_COLOURS,
+    PAGE_WIDTH,
+    PALE_INK,
+    blank_figure,
+    in_house_style,
+)
 
 if TYPE_CHECKING:
-    from haarbor.collapse import RankCollapse
+    from haarbor.collapse import NetworkBound, RankCollapse
 
 __all__ = ["collapse_figure"]
 
@@ -22,16 +31,24 @@ _MARKERS = "osD^vP"
 
 
 @in_house_style
-def collapse_figure(results: Mapping[str, RankCollapse], *, title: str | None = None) -> Figure:
+def collapse_figure(
+    results: Mapping[str, RankCollapse],
+    *,
+    bounds: Mapping[str, NetworkBound] | None = None,
+    title: str | None = None,
+) -> Figure:
     """Relative residual in the composite norm against depth, one panel per result.
 
     Lines are medians over the samples, and the shaded bands reach from the lowest to the highest sample.
-    Residuals below the dotted line are rounding.
+    Residuals below the dotted line are rounding. A dashed line is the doubly exponential bound of attention
+    alone, from the depth on at which it is proved; where it is proved nowhere, a line in words says so.
 
     Parameters
     ----------
     results : mapping of str to RankCollapse
         By the heading of their panel, such as "trained" and "at initialisation".
+    bounds : mapping of str to NetworkBound, optional
+        By the same headings.
     title : str, optional
 
     Returns
@@ -70,6 +87,8 @@ def collapse_figure(results: Mapping[str, RankCollapse], *, title: str | None = 
                 markersize=2.8,
                 label=plain_text(variant),
             )
+        if bounds is not None and heading in bounds:
+            _draw_bound(axes, result, bounds[heading])
         axes.axhline(result.floor, color=PALE_INK, linewidth=0.8, linestyle=":")
         axes.annotate(
             "rounding below", (1.0, result.floor), xycoords=("axes fraction", "data"), ha="right", va="top",
@@ -80,7 +99,44 @@ def collapse_figure(results: Mapping[str, RankCollapse], *, title: str | None = 
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_title(plain_text(heading))
     panels[0].set_ylabel("residual, relative to the tokens\n(0: all tokens the same)")
-    handles, labels = panels[0].get_legend_handles_labels()
+    named: dict[str, Artist] = {}
+    for axes in panels:
+        named |= dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
+    handles, labels = list(named.values()), list(named)
     figure.legend(handles, labels, loc="outside lower center", ncols=3, handlelength=2.5)
     add_title(figure, title)
     return figure
+
+
+def _draw_bound(axes: Axes, result: RankCollapse, bound: NetworkBound) -> None:
+    from haarbor.collapse import BOUNDED
+
+    logs = bound.relative(result)
+    there = np.flatnonzero(np.isfinite(logs))
+    if not there.size:
+        words = "no bound: " + (
+            "the theorem does not speak\nof this attention" if bound.reason else "proved at no depth here"
+        )
+        axes.annotate(
+            words,
+            (0.02, 0.02),
+            xycoords="axes fraction",
+            ha="left",
+            va="bottom",
+            fontsize=6.5,
+            color=PALE_INK,
+        )
+        return
+    least = np.log10(result.floor / 50)
+    beneath = np.flatnonzero(logs[there] <= least)
+    # It goes down without end; where it leaves the picture it has said everything.
+    there = there[: beneath[0] + 1] if beneath.size else there
+    axes.plot(
+        there,
+        10.0 ** np.clip(logs[there], least, 2.0),
+        color=INK,
+        linestyle="--",
+        linewidth=1.1,
+        zorder=3,
+        label=f"bound for {BOUNDED}",
+    )

@@ -16,10 +16,10 @@ from haarbor.plots.style._figure_text import add_title, plain_text
 from haarbor.plots.style._head_layers import checked_head_layers
 from haarbor.plots.style._house_style import PAGE_WIDTH, blank_figure, in_house_style
 
-__all__ = ["head_types_figure"]
+__all__ = ["TYPE_COLOURS", "head_types_figure"]
 
 # One for each type, in their order; types that exclude one another share a colour.
-_COLOURS = (
+TYPE_COLOURS = (
     "#7a3db8", "#b86fd6", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#d55e00", "#d55e00",
     "#8c564b", "#8c564b", "#c44e52", "#cc79a7", "#009e73", "#9aa53a", "#1f8a8a", "#b9bfc5",
 )  # fmt: skip
@@ -63,7 +63,7 @@ def head_types_figure(
         np.arange(n_columns + 1) - 0.5,
         np.arange(n_rows + 1) - 0.5,
         np.ma.masked_invalid(grid),
-        cmap=ListedColormap(_COLOURS),
+        cmap=ListedColormap(TYPE_COLOURS),
         norm=BoundaryNorm(edges, len(names)),
         edgecolors="white",
         linewidth=0.8,
@@ -81,7 +81,7 @@ def head_types_figure(
         panel.set(xticks=[], xlabel="")
     there = [number for number in range(len(names)) if (numbers == number).any()]
     figure.legend(
-        [Patch(color=_COLOURS[number]) for number in there],
+        [Patch(color=TYPE_COLOURS[number]) for number in there],
         [plain_text(f"{names[number]}: {(numbers == number).sum()}") for number in there],
         loc="outside right upper",
         handlelength=0.9,

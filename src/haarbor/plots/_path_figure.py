@@ -14,21 +14,21 @@ from haarbor.plots.style._house_style import LINE_COLOURS, PAGE_WIDTH, blank_fig
 
 if TYPE_CHECKING:
     from haarbor.array_types import FloatArray
-    from haarbor.collapse import NetworkPaths, PathDecomposition
+    from haarbor.collapse import NetworkPaths, PathDecomposition, PathShares
 
 __all__ = ["path_figure"]
 
 
 @in_house_style
-def path_figure(paths: PathDecomposition | NetworkPaths, *, title: str | None = None) -> Figure:
+def path_figure(paths: PathDecomposition | NetworkPaths | PathShares, *, title: str | None = None) -> Figure:
     """Share of the output carried by the paths of each length, and the mean residual of one path.
 
     Parameters
     ----------
-    paths : PathDecomposition or NetworkPaths
+    paths : PathDecomposition, NetworkPaths or PathShares
         From :func:`haarbor.collapse.path_decomposition`, or of a real network from
-        :func:`haarbor.collapse.network_paths`; of the latter, paths that begin at MLPs and biases have bars
-        of their own.
+        :func:`haarbor.collapse.network_paths`, or what a run keeps of it; there, paths that begin at MLPs
+        and biases have bars of their own.
     title : str, optional
 
     Returns
@@ -36,16 +36,15 @@ def path_figure(paths: PathDecomposition | NetworkPaths, *, title: str | None = 
     matplotlib.figure.Figure
         Error bars are standard errors, where paths were drawn at random.
     """
-    # Imported here: it needs torch, and other figures do not.
-    from haarbor.collapse import PathDecomposition
+    from haarbor.collapse import NetworkPaths, PathDecomposition
 
     figure = blank_figure(PAGE_WIDTH, 2.6)
     shares, residuals = figure.subplots(1, 2)
+    found = paths.summary() if isinstance(paths, NetworkPaths) else paths
     by_beginning: Mapping[str, FloatArray] = {}
-    found = paths if isinstance(paths, PathDecomposition) else paths.tokens
-    if not isinstance(paths, PathDecomposition):
-        by_beginning = {name: values for name, values in paths.shares().items() if values.any()}
-    lengths = np.arange(found.share.size)
+    lengths = np.arange(found.n_paths.size)
+    if not isinstance(found, PathDecomposition):
+        by_beginning = found.beginnings
     if by_beginning:
         width = 0.8 / len(by_beginning)
         for number, (name, values) in enumerate(by_beginning.items()):
@@ -53,7 +52,7 @@ def path_figure(paths: PathDecomposition | NetworkPaths, *, title: str | None = 
             colour = LINE_COLOURS[(0, 4, 2)[number]]
             shares.bar(places, values, color=colour, width=width, label=f"from {name}")
         shares.legend(loc="best", title="paths", title_fontsize=7)
-    else:
+    elif isinstance(found, PathDecomposition):
         shares.bar(lengths, found.share, color=LINE_COLOURS[0], width=0.7)
     shares.set_ylabel("norm of their sum,\nrelative to the output")
     shares.set_title("Share of the output")

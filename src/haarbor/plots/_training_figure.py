@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -11,7 +13,9 @@ from matplotlib.ticker import MaxNLocator
 
 from haarbor.array_types import FloatArray
 from haarbor.compare import SINK_SHARE, TrainingFilm
+from haarbor.diagnostics import TYPES
 from haarbor.options import require_kind
+from haarbor.plots._head_types_figure import TYPE_COLOURS
 from haarbor.plots.style._figure_text import add_title
 from haarbor.plots.style._house_style import (
     LINE_COLOURS,
@@ -31,7 +35,8 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
     """Draw the trajectories of a training against its steps, on a logarithmic scale.
 
     One line per layer for the distance to the last checkpoint, the entropies and the attention to the first
-    token (its thin lines are heads), and one for each thing that the whole network has.
+    token (its thin lines are heads), and one for each thing that the whole network has. Where the types of
+    the heads are known, a bar per checkpoint says how many there are of each.
 
     Parameters
     ----------
@@ -48,8 +53,14 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
         If `film` is none.
     """
     require_kind("film", film, TrainingFilm, "Pass what training_film gives.")
-    figure = blank_figure(PAGE_WIDTH, 4.9)
-    panels = figure.subplots(2, 3 if film.residuals is not None else 2, squeeze=False)
+    figure = blank_figure(PAGE_WIDTH, 6.9 if film.types else 4.9)
+    # The bars of types have a legend beside them, which must not push the panels above together.
+    upper: Any = figure
+    lower: Any = None
+    if film.types:
+        parts: Any = figure.subfigures(2, 1, height_ratios=(4.9, 2.0))
+        upper, lower = parts
+    panels = upper.subplots(2, 3 if film.residuals is not None else 2, squeeze=False)
     _draw_layers(panels[0, 0], film, film.by_layer("distances_to_last"))
     panels[0, 0].set_title("distance to the last checkpoint")
     panels[0, 0].set_ylabel("over that of different heads")
@@ -67,11 +78,33 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
         colours = ScalarMappable(
             BoundaryNorm(np.arange(film.n_layers + 1) - 0.5, film.n_layers), layer_colours(film.n_layers)
         )
-        bar = colour_bar(figure, colours, panels, label="layer", pad=0.02, aspect=40)
+        bar = colour_bar(upper, colours, panels, label="layer", pad=0.02, aspect=40)
         bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         bar.ax.minorticks_off()
+    if lower is not None:
+        _draw_types(lower.subplots(), film)
     add_title(figure, title)
     return figure
+
+
+def _draw_types(panel: Axes, film: TrainingFilm) -> None:
+    counts = film.type_counts()
+    places = np.arange(film.steps.size)
+    below = np.zeros(film.steps.size)
+    for name, found in counts.items():
+        colour = TYPE_COLOURS[list(TYPES).index(name)]
+        panel.bar(places, found, bottom=below, color=colour, width=0.8, label=name)
+        below += found
+    panel.set_xticks(places, [f"{step:g}" for step in film.steps])
+    panel.set_xlim(-0.6, film.steps.size - 0.4)
+    panel.set_ylim(0, len(film.types[0]))
+    panel.yaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_title("types of the heads")
+    panel.set_ylabel("heads")
+    panel.set_xlabel("step")
+    handles, labels = panel.get_legend_handles_labels()
+    # In the order of the bars, the uppermost first.
+    panel.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=1.2)
 
 
 def _draw_layers(panel: Axes, film: TrainingFilm, values: FloatArray) -> None:

@@ -7,6 +7,7 @@ hold it. The script that draws it has the same name, in ``assets/sections``.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from haarbor.report.sections._collapse_section import collapse_section
 from haarbor.report.sections._diagnostics_section import diagnostics_section
 from haarbor.report.sections._invariance_section import invariance_section
 from haarbor.report.sections._network_entropy_section import network_entropy_section
@@ -23,6 +24,7 @@ SECTIONS: Mapping[str, Callable[[RunPart], dict[str, Any] | None]] = {
     "stability": stability_section,
     "network-entropy": network_entropy_section,
     "invariance": invariance_section,
+    "collapse": collapse_section,
     "pruning": pruning_section,
     "networks": networks_section,
     "training": training_section,

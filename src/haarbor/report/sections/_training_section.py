@@ -6,6 +6,7 @@ from typing import Any
 
 from haarbor.analysis import readable_result
 from haarbor.compare import FILM, TrainingFilm
+from haarbor.diagnostics import TYPES
 from haarbor.store import RunPart
 
 __all__ = ["training_section"]
@@ -28,4 +29,8 @@ def training_section(part: RunPart) -> dict[str, Any] | None:
             "sink_rates": film.sink_rates,
         },
         "network_entropies": film.network_entropies,
+        "types": [
+            {"name": name, "place": list(TYPES).index(name), "counts": counts}
+            for name, counts in film.type_counts().items()
+        ],
     }

@@ -250,5 +250,8 @@
     return `The most frequent types of heads: ${words}. A type is named by where most of the attention goes.`;
   }
 
+  /** Colour of the type at a place of the list in _head_types.py. */
+  Haarbor.typeColour = (place) => COLOURS.split(" ")[place];
+
   Haarbor.sections.diagnostics = { title: "Types of heads", draw };
 })();

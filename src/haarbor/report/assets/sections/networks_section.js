@@ -10,6 +10,8 @@
   // More pairs than this are a list to choose from.
   const N_BUTTONS = 4;
 
+  const wholeTicks = (nLayers) => ({ tick0: 0, dtick: Math.ceil(nLayers / 16) });
+
   function layersChart(pair, measure, theme) {
     const values = pair.layers[measure];
     const known = values.flat().filter((value) => value !== null);
@@ -31,8 +33,13 @@
         },
       ],
       layout: {
-        xaxis: { title: { text: Haarbor.chartText(`layer, ${pair.names[1]}`) }, showgrid: false },
+        xaxis: {
+          ...wholeTicks(values[0].length),
+          title: { text: Haarbor.chartText(`layer, ${pair.names[1]}`) },
+          showgrid: false,
+        },
         yaxis: {
+          ...wholeTicks(values.length),
           title: { text: Haarbor.chartText(`layer, ${pair.names[0]}`) },
           autorange: "reversed",
           showgrid: false,

@@ -13,6 +13,7 @@
     ["sink_rates", "share of heads that are sinks", "pale", "dot"],
   ];
   const HEIGHT = 320;
+  const ALL = "all";
 
   const shown = (steps) => steps.map((step) => step.toLocaleString("en"));
   // The steps are on a logarithmic scale already, and the first is often 0.
@@ -38,7 +39,12 @@
       ],
       layout: {
         xaxis: { ...stepAxis, showgrid: false },
-        yaxis: { title: { text: "layer" }, autorange: "reversed", showgrid: false, tickformat: "d" },
+        yaxis: {
+          title: { text: "layer" },
+          autorange: "reversed",
+          showgrid: false,
+          dtick: Math.ceil(nLayers / 16),
+        },
       },
     };
   }
@@ -57,6 +63,54 @@
       })),
       layout: { xaxis: stepAxis, yaxis: { title: { text: "correlation, or share" } } },
     };
+  }
+
+  function typesChart(found, chosen) {
+    return () => ({
+      traces: found.types.map(({ name, place, counts }) => ({
+        type: "bar",
+        x: shown(found.steps),
+        y: counts,
+        name,
+        marker: {
+          color: Haarbor.typeColour(place),
+          opacity: chosen() === ALL || chosen() === name ? 1 : 0.15,
+        },
+        hovertemplate: `step %{x}: %{y} heads<extra>${name}</extra>`,
+      })),
+      layout: { barmode: "stack", bargap: 0.2, xaxis: stepAxis, yaxis: { title: { text: "heads" } } },
+    });
+  }
+
+  /** When do types of heads appear? */
+  function typesFigure(run, found) {
+    let type = ALL;
+    const node = el("div", {});
+    const chart = Haarbor.chart(
+      node,
+      HEIGHT,
+      typesChart(found, () => type),
+    );
+    Haarbor.addTable(run, {
+      name: "training-types",
+      title: "Heads of each type at every checkpoint",
+      columns: ["checkpoint", "step", ...found.types.map(({ name }) => name)],
+      rows: () =>
+        found.names.map((name, i) => [name, found.steps[i], ...found.types.map(({ counts }) => counts[i])]),
+    });
+    const options = [[ALL, "all types"], ...found.types.map(({ name }) => [name, name])];
+    const choice = Haarbor.choice("Type at the checkpoints", options, ALL, (value) => {
+      type = value;
+      chart.redraw();
+    });
+    return Haarbor.figure(
+      run.id("training-types"),
+      "Types of heads",
+      "How many heads are of each type at every checkpoint. Choose a type to see it alone.",
+      Haarbor.controls(choice, Haarbor.tableButton(run, "training-types")),
+      Haarbor.swatches(found.types.map(({ name, place }) => [Haarbor.typeColour(place), name])),
+      node,
+    );
   }
 
   function draw(run, side, found) {
@@ -105,6 +159,9 @@
         ),
       ),
     );
+    if (found.types.length) {
+      side.append(typesFigure(run, found));
+    }
   }
 
   Haarbor.sections.training = { title: "Training", draw };
