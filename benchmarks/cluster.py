@@ -4,8 +4,8 @@ Run: python benchmarks/cluster.py [--batches 8] [--tokens 256] [--workers 2]
 
 Each worker has one thread. All processes load their kernels before the clock starts. Wall times are taken
 in turn, and the best of the rounds is told. On a machine that others use too they say little, so the
-processor time of the busiest worker and of this process, which hands out batches and keeps results, is told
-as well: their sum is what would be left to wait for with a core for each process.
+processor time of the busiest worker and of this process, which hands out batches and keeps results meanwhile,
+is told as well: with a core for each process there would be no more to wait for than their sum.
 """
 
 import argparse

@@ -250,11 +250,14 @@ def capture():
     print("|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        capture_line(network, 256, place / "first.zarr")
-        took = capture_line(network, 512, place / "short.zarr")
+        capture_line(network, 256, place / "warm.zarr")
+        first = capture_line(network, 256, place / "first.zarr")
+        second = capture_line(network, 512, place / "second.zarr")
         # Writing takes as long as the disk and the compressor do: a smaller one where that is slow.
-        tokens = TOKENS if 16 * took < 150 else TOKENS // 2
-        run = capture_line(network, tokens, place / "long.zarr") and hb.open_run(place / "long.zarr")
+        more = (TOKENS**2 - 256**2) / (512**2 - 256**2) * max(0.0, second - first)
+        tokens = TOKENS if first + more < 100 else TOKENS // 2
+        capture_line(network, tokens, place / "long.zarr")
+        run = hb.open_run(place / "long.zarr")
         begin = time.perf_counter()
         tensor = torch.from_numpy(
             np.concatenate([block for block in run.tensor(0).head_blocks()]).astype(np.float16)

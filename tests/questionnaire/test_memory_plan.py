@@ -72,3 +72,11 @@ def test_the_plan_is_told_before_the_work_starts():
         hb.organize(Unread(), memory="300MB", on_plan=told.append)
     assert [type(plan) for plan in told] == [MemoryPlan]
     assert told[0].is_streamed
+
+
+def test_a_tensor_that_is_read_in_place_needs_room_for_sums_only():
+    plan = memory_plan(SHAPE, "300MB", in_place=True)
+    assert plan.scratch_bytes == 2 * TENSOR
+    assert "it is read from its file, once for every tree, with temporary files of up to 192.0 MB" in str(
+        plan
+    )

@@ -57,6 +57,19 @@ def test_a_mapped_file_with_the_heads_first_is_read_where_it_is(rng, from_disk, 
     assert isinstance(StreamedTensor(some, AXES, None, "auto", STREAMED).scratch, MappedTensor)
 
 
+def test_the_plan_says_whether_a_mapped_file_is_copied(rng, tmp_path):
+    np.save(tmp_path / "X.npy", attention(rng, (64, 64, 300)).transpose(2, 0, 1))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    plans = []
+    for X, mask in [(mapped.transpose(1, 2, 0), None), (mapped.transpose(1, 2, 0), np.ones((64, 64), bool))]:
+        plans.append(_organize._plan(X, AXES, "100GB", mask))
+    assert [plan.in_place for plan in plans] == [False, False]
+    # Where it does not fit.
+    small = f"{plans[0].peak_bytes // 10**6 - 5}MB"
+    assert _organize._plan(mapped.transpose(1, 2, 0), AXES, small, None).in_place
+    assert not _organize._plan(mapped.transpose(1, 2, 0), AXES, small, np.ones((64, 64), bool)).in_place
+
+
 def test_very_large_numbers_of_a_mapped_file_are_scaled(rng, from_disk, tmp_path):
     X = attention(rng, (12, 12, 10), np.float64) * 2.0**700
     np.save(tmp_path / "X.npy", X.transpose(2, 0, 1))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
+from haarbor.spectral._affinity import _median_of_all
 from tests.assertions import assert_close
 from tests.reference import affinity as reference
 from tests.samples import causal_probabilities
@@ -207,3 +208,17 @@ def test_affinities_do_not_depend_on_the_scale_of_the_data(rng, power):
     scale = 2.0**power
     assert_close(hb.cosine_affinity(scale * X), hb.cosine_affinity(X))
     assert_close(hb.gaussian_affinity(scale * X), hb.gaussian_affinity(X))
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 3, 4, 7, 20, 33])
+@pytest.mark.parametrize("kind", ["distinct", "tied", "mostly zero", "diagonal"])
+def test_the_median_of_a_symmetric_matrix_is_that_of_all_its_entries(rng, n_items, kind):
+    matrix = rng.random((n_items, n_items))
+    if kind == "tied":
+        matrix = np.round(3 * matrix)
+    if kind == "mostly zero":
+        matrix *= matrix > 0.9
+    matrix = matrix + matrix.T
+    if kind != "diagonal":
+        np.fill_diagonal(matrix, 0.0)
+    assert _median_of_all(matrix) == np.median(matrix)

@@ -3,7 +3,7 @@ import pytest
 
 import haarbor as hb
 from haarbor.spectral import _markov as markov
-from haarbor.spectral._leading_eigenpairs import leading_eigenpairs
+from haarbor.spectral._leading_eigenpairs import _next_look, leading_eigenpairs
 from tests.assertions import assert_close
 
 
@@ -61,10 +61,27 @@ def test_what_does_not_converge_is_left_to_others(rng):
     assert leading_eigenpairs(np.eye(30), 5) is None
 
 
-def test_the_same_bits_come_again(rng):
-    matrix, _ = with_eigenvalues(rng, 0.7 ** np.arange(12), 200)
-    first, again = leading_eigenpairs(matrix, 4), leading_eigenpairs(matrix, 4)
-    assert first[1].tobytes() == again[1].tobytes()
+def test_the_same_bits_come_again_with_any_number_of_threads(rng):
+    matrix, _ = with_eigenvalues(rng, 0.7 ** np.arange(12), 201)
+    first, *again = (leading_eigenpairs(matrix, 4, threads) for threads in (1, 1, 2, 3))
+    assert all(first[1].tobytes() == other[1].tobytes() for other in again)
+
+
+@pytest.mark.parametrize(
+    ("looks", "expected"),
+    [
+        ([(8, 30.0)], 11),
+        ([(8, 12.0), (11, 4.5)], 13),
+        # The last two count.
+        ([(8, 30.0), (11, 12.0), (15, 4.0)], 17),
+        # Never much later, and never at once.
+        ([(8, 30.0), (11, 29.0)], 15),
+        ([(8, 30.0), (11, 30.0)], 15),
+        ([(8, 3.0), (11, 1e-9)], 12),
+    ],
+)
+def test_the_basis_is_looked_at_when_it_should_do(looks, expected):
+    assert _next_look(looks) == expected
 
 
 @pytest.mark.parametrize("kind", ["connected", "components", "identical"])

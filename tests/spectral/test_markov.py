@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import haarbor as hb
+from haarbor.spectral import _affinity, _markov, _symmetric_part
 from haarbor.spectral._markov import checked_affinity
 from tests.assertions import assert_close
 from tests.reference import markov as reference
@@ -175,3 +176,16 @@ def test_a_bad_number_of_pairs_is_refused(n_eigenpairs):
         hb.SettingError, match=rf"n_eigenpairs must be a whole number in 1\.\.3; found {n_eigenpairs}"
     ):
         hb.markov_spectrum(np.eye(3), n_eigenpairs)
+
+
+def test_many_items_give_the_same_bits_for_any_number_of_threads(rng, monkeypatch):
+    for module in (_affinity, _markov, _symmetric_part):
+        monkeypatch.setattr(module, "_MANY_ITEMS", 50)
+    points = rng.normal(size=(300, 3))
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("HAARBOR_NUM_THREADS", threads)
+        affinity = hb.distance_affinity(distances)
+        found.append((affinity.tobytes(), hb.markov_spectrum(affinity).eigenvectors.tobytes()))
+    assert found[0] == found[1]

@@ -7,6 +7,7 @@ import haarbor as hb
 from haarbor.errors import SettingError, StoreError
 from haarbor.questionnaire import consensus
 from haarbor.store import create_run, open_run
+from haarbor.store._local_keys import LocalKeys
 from tests.samples import causal_probabilities
 from tests.store.builders import RESULT, assert_same, tiny_plan, write_batch
 
@@ -104,6 +105,29 @@ def test_a_result_cut_short_is_absent(run, place, monkeypatch):
     run.save_result(np.arange(5), "x", batch=0)
     assert run.load_result("x", batch=0).tolist() == [0, 1, 2, 3, 4]
     assert not list(place.rglob("*.lock"))
+
+
+def test_all_arrays_are_on_the_disk_before_the_description_is(run, organization, monkeypatch):
+    pending, described = set(), []
+    write, make_durable = LocalKeys.write, LocalKeys.make_durable
+
+    def noted_write(self, key, data, *, is_durable=True):
+        if key.endswith("batch-00000/organization/zarr.json"):
+            described.append(sorted(pending))
+        if not is_durable:
+            pending.add(key)
+        write(self, key, data, is_durable=is_durable)
+
+    def noted_durable(self, keys):
+        keys = list(keys)
+        pending.difference_update(keys)
+        make_durable(self, keys)
+
+    monkeypatch.setattr(LocalKeys, "write", noted_write)
+    monkeypatch.setattr(LocalKeys, "make_durable", noted_durable)
+    run.save_result(organization, "organization", batch=0)
+    assert described[-1] == []
+    assert not pending
 
 
 def test_results_follow_the_batches_they_were_made_from(run, place):

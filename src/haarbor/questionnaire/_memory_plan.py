@@ -39,14 +39,19 @@ class MemoryPlan:
     """Threads; fewer than there are cores if their blocks would not fit."""
     piece_bytes: int
     """How much of the tensor is in memory while sums over folders are made."""
+    in_place: bool = False
+    """Whether the tensor is read from the file that it is in, and not copied."""
 
     def __str__(self) -> str:
         tensor, limit, peak = map(bytes_text, (self.tensor_bytes, self.limit, self.peak_bytes))
         if not self.is_streamed:
             return f"the tensor of {tensor} fits into {limit}: it is read once and held, {peak} at the most"
+        room = bytes_text(self.scratch_bytes)
+        way = f"it is read once into temporary files, up to {room}, and from there once for every tree"
+        if self.in_place:
+            way = f"it is read from its file, once for every tree, with temporary files of up to {room}"
         return (
-            f"the tensor of {tensor} does not fit into {limit}: it is read once into temporary files, up to "
-            f"{bytes_text(self.scratch_bytes)}, and from there once for every tree, by {self.threads} "
+            f"the tensor of {tensor} does not fit into {limit}: {way}, by {self.threads} "
             f"thread{'s' if self.threads > 1 else ''}; {peak} at the most"
         )
 
@@ -67,7 +72,12 @@ class MemoryPlan:
 
 
 def memory_plan(
-    shape: Sequence[int], memory: int | str, *, itemsize: int = 4, heads_per_block: int = 1
+    shape: Sequence[int],
+    memory: int | str,
+    *,
+    itemsize: int = 4,
+    heads_per_block: int = 1,
+    in_place: bool = False,
 ) -> MemoryPlan:
     """Plan of a questionnaire of a (query, key, head) tensor within a limit of memory.
 
@@ -80,6 +90,8 @@ def memory_plan(
         Bytes of a number of the tensor.
     heads_per_block : int, default 1
         Heads that can only be read together: those of a layer, for a run.
+    in_place : bool, default False
+        Whether the tensor lies in a file from which it can be read as it is.
 
     Returns
     -------
@@ -128,5 +140,6 @@ def memory_plan(
     peak = max(before + reading, before + held + threads * per_thread)
     return MemoryPlan(
         limit=limit, is_streamed=True, tensor_bytes=tensor, peak_bytes=peak,
-        scratch_bytes=3 * tensor, threads=threads, piece_bytes=threads * per_thread,
+        scratch_bytes=(2 if in_place else 3) * tensor, threads=threads, piece_bytes=threads * per_thread,
+        in_place=in_place,
     )  # fmt: skip

@@ -35,7 +35,7 @@ from haarbor.questionnaire._reused_emd import ReusedEmd
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.questionnaire._streamed_tensor import StreamedTensor
 from haarbor.spectral import affinity_of_distances, require_symmetric
-from haarbor.transport import FolderMeans, device_bytes, exponent_by_axis, require_sums_fit
+from haarbor.transport import FolderMeans, device_bytes, exponent_by_axis, mapped_tensor, require_sums_fit
 from haarbor.trees import (
     DEFAULT_RESTRAINT,
     PartitionTree,
@@ -220,7 +220,7 @@ def organize(
     if isinstance(source, DividedTensor):
         return _organized_from(source, settings, summing, {})
     # The limit is one of the host, where a tensor on a GPU takes nothing.
-    plan = None if on_device else _plan(source, names, memory)
+    plan = None if on_device else _plan(source, names, memory, mask)
     if plan is not None:
         if on_plan is not None:
             on_plan(plan)
@@ -278,7 +278,9 @@ def _needs(X: object, n_iterations: object, tree: object) -> dict[str, int]:
     return {"n_differences": n_times * each, "n_bytes": needed(shape, 4, copied=not is_on_device(X))}
 
 
-def _plan(X: Any, names: Sequence[str], memory: int | str | None) -> MemoryPlan | None:
+def _plan(
+    X: Any, names: Sequence[str], memory: int | str | None, mask: npt.ArrayLike | None
+) -> MemoryPlan | None:
     """Plan for a limit of memory; None without one."""
     if isinstance(X, StreamedTensor):
         return X.plan
@@ -294,6 +296,7 @@ def _plan(X: Any, names: Sequence[str], memory: int | str | None) -> MemoryPlan 
     return memory_plan(
         X.shape, memory, itemsize=8 if np.dtype(X.dtype).itemsize > 4 else 4,
         heads_per_block=getattr(X, "heads_per_block", 1),
+        in_place=mask is None and mapped_tensor(X) is not None,
     )  # fmt: skip
 
 

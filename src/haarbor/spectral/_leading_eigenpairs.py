@@ -106,8 +106,8 @@ def _next_look(looks: list[tuple[int, float]]) -> int:
 
     Examples
     --------
-    >>> _next_look([(8, 18.0), (11, 10.5)])  # 2.5 for each block
-    16
+    >>> _next_look([(8, 12.0), (11, 4.5)])  # 2.5 for each block
+    13
     """
     if len(looks) == 1:
         return _FIRST_LOOKS[1]

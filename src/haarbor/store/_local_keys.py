@@ -162,9 +162,14 @@ class LocalKeys:
             return
         folders: set[Path] = set()
         for path in paths:
-            inside = [folder for folder in path.parents if folder.is_relative_to(self.root)]
-            folders.update(folder for folder in inside if folder.is_dir())
+            folder = path.parent
+            # Above a folder that is known already all are.
+            while folder not in folders and folder.is_relative_to(self.root):
+                folders.add(folder)
+                folder = folder.parent
         for folder in sorted(folders, key=lambda folder: -len(folder.parts)):
+            if not folder.is_dir():
+                continue
             descriptor = os.open(folder, os.O_RDONLY)
             try:
                 os.fsync(descriptor)

@@ -66,10 +66,13 @@ class ResultStore:
             self._remove(name)
             for group in name.groups:
                 describe_group(self._keys, group)
+            keys: list[str] = []
             written = {
-                array_name: self._write(f"{name.path}/{array_name}", array)
+                array_name: self._write(f"{name.path}/{array_name}", array, keys)
                 for array_name, array in arrays.items()
             }
+            # All at once: arrays of one result share their folders, and each folder is waited for.
+            self._keys.make_durable(keys)
             description = ResultDescription(path=name.path, value=described, arrays=written, sources=sources)
             self._keys.write(f"{name.path}/{METADATA}", description.to_bytes())
 
@@ -230,17 +233,16 @@ class ResultStore:
         self._keys.delete(f"{name.path}/{METADATA}")
         self._keys.delete_below(name.path)
 
-    def _write(self, path: str, array: AnyArray) -> StoredArray:
-        """Store an array as one chunk; an array without entries has none."""
+    def _write(self, path: str, array: AnyArray, keys: list[str]) -> StoredArray:
+        """Store an array as one chunk, and append its keys; an array without entries has none."""
         stored = StoredArray(shape=array.shape, dtype=array.dtype.name, checksum="")
         write_description(self._keys, path, stored.description, is_durable=False)
-        keys = [f"{path}/{METADATA}"]
+        keys.append(f"{path}/{METADATA}")
         if array.size:
             key = only_chunk_key(path, array.ndim)
             checksum = write_chunk(self._keys, key, stored.description, array)
             stored = StoredArray(shape=array.shape, dtype=array.dtype.name, checksum=checksum)
             keys.append(key)
-        self._keys.make_durable(keys)
         return stored
 
     def _read(self, path: str, stored: StoredArray) -> AnyArray:

@@ -28,18 +28,7 @@ def distances_kernel(by_coordinate, folder, size, squares, means):
         earlier = squares[:i]
         for j in range(i):
             earlier[j] = 0.0
-        # Four coordinates at a time, in their order: a sum is then loaded and stored less often.
-        for c in range(0, n_coordinates - 3, 4):
-            y0, y1 = by_coordinate[c, :i], by_coordinate[c + 1, :i]
-            y2, y3 = by_coordinate[c + 2, :i], by_coordinate[c + 3, :i]
-            x0, x1 = by_coordinate[c, i], by_coordinate[c + 1, i]
-            x2, x3 = by_coordinate[c + 2, i], by_coordinate[c + 3, i]
-            for j in range(i):
-                total = earlier[j] + (x0 - y0[j]) ** 2
-                total = total + (x1 - y1[j]) ** 2
-                total = total + (x2 - y2[j]) ** 2
-                earlier[j] = total + (x3 - y3[j]) ** 2
-        for c in range(n_coordinates - n_coordinates % 4, n_coordinates):
+        for c in range(n_coordinates):
             yours = by_coordinate[c, :i]
             mine = by_coordinate[c, i]
             for j in range(i):
