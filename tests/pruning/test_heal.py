@@ -79,3 +79,33 @@ def test_what_cannot_be_trained_is_refused_in_a_line():
     for wrong in ({"steps": 0}, {"steps": 1.5}, {"steps": 1, "learning_rate": -1}, {"steps": 1, "seed": -1}):
         with pytest.raises(SettingError, match="must be"):
             hb.heal(smaller, data, **wrong)
+
+
+def test_a_teacher_is_followed_without_labels():
+    model, data = network("bert"), batches("bert", 8, size=1)
+    heads = network_heads(model, data[0])
+    smaller = prune_heads(model, heads, [(0, 1), (1, 2)], batch=data[0])
+    found = hb.heal(smaller, data, steps=1, teacher=model)
+    # By the definition: sum p log(p / q), over the tokens that are no padding.
+    expected = []
+    with torch.no_grad():
+        for batch in data:
+            valid = batch.valid[0]
+            p, q = (net(**batch.inputs).logits[0, valid].double().softmax(-1) for net in (model, smaller))
+            expected.append((p * (p / q).log()).sum(-1))
+    assert found.losses[0] == pytest.approx(float(torch.cat(expected).mean()), rel=1e-4)
+    more = hb.heal(smaller, data, steps=12, teacher=model, learning_rate=1e-3)
+    assert more.losses[-1] < 0.8 * more.losses[0]
+    # The network itself has nothing to follow.
+    assert hb.heal(model, data, steps=1, teacher=model).losses[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_networks_that_answer_with_vectors_follow_their_teacher():
+    from transformers import BertModel
+
+    model, data = network("bert"), batches("bert", 8, size=1)
+    bare = BertModel(model.config, add_pooling_layer=False).eval()
+    heads = network_heads(bare, data[0])
+    smaller = prune_heads(bare, heads, [(0, 1)], batch=data[0])
+    found = hb.heal(smaller, data, steps=10, teacher=bare, learning_rate=1e-3)
+    assert 0 < found.losses[-1] < found.losses[0]

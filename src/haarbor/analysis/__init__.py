@@ -14,7 +14,7 @@ from haarbor.analysis._head_score import HeadScore
 from haarbor.analysis._head_scores import head_scores
 from haarbor.analysis._head_trees import HeadTrees, head_trees
 from haarbor.analysis._held_out_coherence import METHODS, HeldOutCoherence, held_out_coherence
-from haarbor.analysis._kept_pruning import PRUNING, keep_pruning, kept_pruning, require_same_network
+from haarbor.analysis._kept_pruning import PRUNING, keep_pruning, kept_pruning
 from haarbor.analysis._organize_run import RunAnalysis, organize_run
 from haarbor.analysis._organized_heads import require_logits
 from haarbor.analysis._pruning_results import PruningResults

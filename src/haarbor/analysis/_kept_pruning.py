@@ -5,10 +5,10 @@ from __future__ import annotations
 from haarbor.analysis._asked_part import asked_part
 from haarbor.analysis._damaged_results import readable_result
 from haarbor.analysis._pruning_results import PruningResults
-from haarbor.errors import DataError
+from haarbor.analysis._same_network import require_same_network
 from haarbor.store import Run, RunPart
 
-__all__ = ["PRUNING", "keep_pruning", "kept_pruning", "require_same_network"]
+__all__ = ["PRUNING", "keep_pruning", "kept_pruning"]
 
 PRUNING = "pruning"
 """Name of the result in a run."""
@@ -35,7 +35,7 @@ def keep_pruning(
         If the run is of another network.
     """
     part = _shown_part(asked_part(run, None, stream))
-    require_same_network(part, found.n_heads, weights)
+    require_same_network(part, weights=weights, n_heads=found.n_heads)
     part.save_result(found, PRUNING)
 
 
@@ -49,22 +49,6 @@ def kept_pruning(run: Run | RunPart, *, stream: str | None = None) -> PruningRes
     """
     found = readable_result(_shown_part(asked_part(run, None, stream)), PRUNING)
     return found if isinstance(found, PruningResults) else None
-
-
-def require_same_network(part: RunPart, n_heads: int, weights: str | None) -> None:
-    """Raise unless a run is of a network with so many heads and these weights."""
-    own = part.sizes.n_layers * part.sizes.n_heads
-    if own != n_heads:
-        raise DataError(
-            f"the run must be of the same network; it has {own} heads, and the network {n_heads}. Name the "
-            "run that was captured from this model."
-        )
-    recorded = part.run.plan.settings.get("weights")
-    if weights is not None and recorded is not None and weights != recorded:
-        raise DataError(
-            f"the run must be of the same network; its weights are {str(recorded)[:19]}, and those of the "
-            f"network {weights[:19]}. Name the run that was captured from this model."
-        )
 
 
 def _shown_part(part: RunPart) -> RunPart:

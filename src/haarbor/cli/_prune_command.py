@@ -138,6 +138,7 @@ def prune(
     from haarbor.cli._progress import shown_steps
     from haarbor.cli._pruned_files import PrunedFiles
     from haarbor.cli._run_checks import require_writable
+    from haarbor.cli._run_of_model import require_run_of
     from haarbor.cli._said_line import say
 
     choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
@@ -156,11 +157,10 @@ def prune(
         opened = open_run(run)
         require_writable(opened)
     say(f"Loading {model} ...")
-    from haarbor.analysis import keep_pruning, require_same_network
-    from haarbor.capturing import load_model, weights_digest
+    from haarbor.analysis import keep_pruning
+    from haarbor.capturing import load_model
     from haarbor.pruning import (
         image_statistics,
-        network_heads,
         pruned_model,
         pruning_data,
         pruning_study,
@@ -194,9 +194,7 @@ def prune(
     weights = None
     if opened is not None:
         # Checked before the work: a run of another network would be found out only after it.
-        heads = network_heads(loaded.model, prepared.metric.shown(prepared.calibration[0]))
-        weights = weights_digest(loaded.model)
-        require_same_network(opened.part(), heads.n_heads, weights)
+        weights = require_run_of(opened, loaded.model, prepared.calibration)
     shares = [budget] if quick else sorted({0.1, 0.2, 0.3, 0.4, 0.5, budget})
     with shown_steps() as advance:
         study = pruning_study(

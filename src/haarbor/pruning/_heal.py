@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from haarbor.array_types import FloatArray, frozen
 from haarbor.errors import PruningError
@@ -19,8 +20,9 @@ from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._metrics import Measure, Metric, logits_of, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
+from haarbor.pruning._output_change import counted_outputs, output_of
 
-__all__ = ["Healing", "heal", "require_gradient"]
+__all__ = ["Healing", "heal", "require_trainable"]
 
 _N_ROWS = 8
 """Samples of a step at most."""
@@ -55,6 +57,7 @@ def heal(
     calibration: Any,
     *,
     steps: int,
+    teacher: torch.nn.Module | None = None,
     metric: str | Metric | Measure = "loss",
     learning_rate: float = 1e-4,
     seed: int = 0,
@@ -75,8 +78,13 @@ def heal(
         Batches to train on, as for :func:`haarbor.ablate`; what comes of it must be measured on others.
     steps : int
         Above 0.
+    teacher : torch.nn.Module, optional
+        The whole network, in eval mode. If given, the answers are trained towards its answers (relative
+        entropy; for answers that are vectors, the squared difference), and no labels are used. A few
+        samples are then less soon learnt by heart.
     metric : str, Metric or function, default "loss"
-        What is trained for (for the accuracy, the classification loss).
+        What is trained for without a teacher (for the accuracy, the classification loss); with one, it only
+        says what of a batch the network is shown, and which answers count.
     learning_rate : float, default 1e-4
         Of AdamW without decay of the weights; it rises over the first tenth of the steps, and falls to a
         tenth along a cosine.
@@ -94,8 +102,8 @@ def heal(
     Raises
     ------
     PruningError
-        If the metric has no gradient, the loss is no longer finite, or the weights have too few digits to be
-        trained.
+        If the metric has no gradient and there is no teacher, the loss is no longer finite, or the weights
+        have too few digits to be trained.
     SettingError
         If a setting is not offered.
     """
@@ -105,11 +113,9 @@ def heal(
     require_seed(seed)
     require_function("on_progress", on_progress)
     chosen = metric_named(metric)
-    if any(weight.dtype in (torch.float16, torch.bfloat16) for weight in model.parameters()):
-        raise PruningError(
-            "weights must be in float32 to be trained; these are in half precision. Load the network in "
-            "float32."
-        )
+    require_trainable(model)
+    if teacher is not None:
+        require_network(teacher)
     batches = model_batches(calibration)
     shown = [chosen.shown(batch) for batch in batches]
     found = network_heads(model, shown[0]) if heads is None else heads
@@ -125,7 +131,12 @@ def heal(
             group["lr"] = rate * _schedule(step, steps)
         optimizer.zero_grad(set_to_none=True)
         with torch.enable_grad():
-            loss = _mean_loss(network, next(drawn), chosen)
+            own = next(drawn)
+            loss = (
+                _mean_loss(network, own, chosen)
+                if teacher is None
+                else _mean_change(network, teacher, own, chosen)
+            )
         if not loss.requires_grad:
             raise _no_gradient(chosen)
         losses[step] = float(loss.detach())
@@ -154,25 +165,19 @@ def heal(
     )
 
 
-def require_gradient(model: torch.nn.Module, batch: ModelBatch, metric: Metric) -> None:
-    """Raise unless a network can be trained for a metric: asked before work that healing comes after.
+def require_trainable(model: torch.nn.Module) -> None:
+    """Raise unless the weights of a network have digits enough for small steps.
 
     Raises
     ------
     PruningError
-        If the metric has no gradient.
+        If they are in half precision.
     """
-    weights = [weight for weight in model.parameters() if weight.is_floating_point()]
-    before = [weight.requires_grad for weight in weights]
-    for weight in weights:
-        weight.requires_grad_(True)
-    try:
-        with torch.enable_grad():
-            if not metric.graded_total(model, batch)[0].requires_grad:
-                raise _no_gradient(metric)
-    finally:
-        for weight, needed in zip(weights, before, strict=True):
-            weight.requires_grad_(needed)
+    if any(weight.dtype in (torch.float16, torch.bfloat16) for weight in model.parameters()):
+        raise PruningError(
+            "weights must be in float32 to be trained; these are in half precision. Load the network in "
+            "float32."
+        )
 
 
 def _no_gradient(metric: Metric) -> PruningError:
@@ -225,6 +230,29 @@ def _mean_loss(network: torch.nn.Module, batches: Sequence[ModelBatch], metric: 
             sums += [metric.graded_of_answer(logits[rows], batches[place]) for place, rows in group.parts()]
     total = torch.stack([value for value, _count in sums]).sum()
     return total / sum(count for _value, count in sums)
+
+
+def _mean_change(
+    network: torch.nn.Module, teacher: torch.nn.Module, batches: Sequence[ModelBatch], metric: Metric
+) -> torch.Tensor:
+    """Mean change from the answers of the teacher to those of the network, over the answers that count."""
+    changes = []
+    for group in joined_batches(network, [metric.shown(batch) for batch in batches]):
+        with torch.no_grad():
+            aim, vectors = output_of(forward(teacher, group.batch))
+        found, _ = output_of(forward(network, group.batch))
+        counted = counted_outputs(group.batch, aim)
+        aim, found = aim[counted].float(), found[counted].float()
+        if vectors:
+            squares = aim.square().sum(dim=-1).clamp_min(torch.finfo(torch.float32).tiny)
+            changes.append((found - aim).square().sum(dim=-1) / squares)
+        else:
+            changes.append(
+                functional.kl_div(
+                    found.log_softmax(dim=-1), aim.log_softmax(dim=-1), log_target=True, reduction="none"
+                ).sum(dim=-1)
+            )
+    return torch.cat(changes).mean()
 
 
 def _schedule(step: int, steps: int) -> float:

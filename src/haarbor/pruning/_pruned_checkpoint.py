@@ -231,8 +231,8 @@ def _read_description(place: Path) -> dict[str, Any]:
     if not path.is_file():
         if (place / "config.json").is_file():
             raise PruningError(
-                f"{printable(place.name)[:80]} must hold {_DESCRIPTION}; it is a checkpoint that transformers "
-                "loads by itself. Load it with AutoModel.from_pretrained or haarbor.load_model."
+                f"{printable(place.name)[:80]} must hold {_DESCRIPTION}; it holds a checkpoint that "
+                "transformers loads by itself. Load it with AutoModel.from_pretrained or haarbor.load_model."
             )
         raise _damaged(place, f"there is no file {_DESCRIPTION}")
     if path.stat().st_size > _LONGEST:

@@ -21,7 +21,7 @@ from haarbor.pruning._controls import ScoreControls, score_controls
 from haarbor.pruning._damage_curves import RANDOM, DamageCurves, damage_curves
 from haarbor.pruning._footprint import Footprint, footprints
 from haarbor.pruning._head_gates import checked_replacement
-from haarbor.pruning._heal import Healing, heal, require_gradient
+from haarbor.pruning._heal import Healing, heal, require_trainable
 from haarbor.pruning._masked_network import mask_heads
 from haarbor.pruning._metrics import Measure, Measurement, Metric, measure, metric_named
 from haarbor.pruning._model_batches import (
@@ -277,8 +277,9 @@ def pruning_study(
         Whether the damages of the controls are measured; how far two halves of the calibration agree is
         always computed.
     heal_steps : int, default 0
-        Steps by which what is left of the attention is trained on the calibration data, see
-        :func:`haarbor.heal`. Curves and recommendation are without; what it changes is told beside them.
+        Steps by which what is left of the attention is trained on the calibration data, towards the answers
+        of the whole network, see :func:`haarbor.heal`. Curves and recommendation are without; what it changes
+        is told beside them.
     seed : int, default 0
         Of the healing.
     on_progress : function of (step, done, total), optional
@@ -313,7 +314,7 @@ def pruning_study(
     require_disjoint(fitted, measured)
     chosen = metric_named(metric)
     if heal_steps:
-        require_gradient(model, fitted[0], chosen)
+        require_trainable(model)
     heads = network_heads(model, chosen.shown(fitted[0]))
     removal_count(heads, budget, within=within)
     places = sorted({*reachable_shares(heads, shares, within=within), float(budget)})
@@ -373,7 +374,15 @@ def pruning_study(
     healing, healed = None, None
     value = None if pruned is None else measure(pruned, measured, chosen)
     if heal_steps and pruned is not None and value is not None:
-        healing = heal(pruned, fitted, steps=heal_steps, metric=chosen, seed=seed, on_progress=on_progress)
+        healing = heal(
+            pruned,
+            fitted,
+            steps=heal_steps,
+            teacher=model,
+            metric=chosen,
+            seed=seed,
+            on_progress=on_progress,
+        )
         pruned = healing.network
         smaller = None if smaller is None else pruned
         before, value = value, measure(pruned, measured, chosen)

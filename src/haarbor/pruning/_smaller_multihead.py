@@ -32,19 +32,26 @@ class SmallerMultihead(nn.Module):
     The weights returned with ``need_weights`` are those of the heads that stay, averaged over them.
     """
 
+    embed_dim: int
+    head_dim: int
+    whole_heads: int
+    dropout: float
+    batch_first: bool
+    q_proj_weight: nn.Parameter
+    k_proj_weight: nn.Parameter
+    v_proj_weight: nn.Parameter
     in_proj_bias: nn.Parameter | None
     kept: torch.Tensor
 
     def __init__(self, whole: nn.MultiheadAttention | SmallerMultihead, kept: IntArray) -> None:
         super().__init__()
-        again = isinstance(whole, SmallerMultihead)
         self.embed_dim, self.head_dim = whole.embed_dim, whole.head_dim
         self.num_heads = int(kept.size)
         # Masks that differ from head to head are still those of all the heads that there were at first.
-        self.whole_heads = whole.whole_heads if again else whole.num_heads
+        self.whole_heads = whole.whole_heads if isinstance(whole, SmallerMultihead) else whole.num_heads
         self.dropout, self.batch_first = whole.dropout, whole.batch_first
         self._qkv_same_embed_dim = False
-        places = whole.kept.cpu().numpy()[kept] if again else kept
+        places = whole.kept.cpu().numpy()[kept] if isinstance(whole, SmallerMultihead) else kept
         self.register_buffer("kept", torch.as_tensor(places.copy()), persistent=False)
         width = self.head_dim
         rows = (torch.as_tensor(kept)[:, None] * width + torch.arange(width)).reshape(-1)
