@@ -33,7 +33,7 @@ def test_what_is_kept_in_a_run_is_read_again(run):
 
 
 def test_a_run_of_another_network_is_refused(run):
-    with pytest.raises(DataError, match="it has 12 heads, and the network 3"):
+    with pytest.raises(DataError, match="it has 12 heads, and the model has 3"):
         keep_pruning(run, pruning_results(layers=np.zeros(3, dtype=int)))
     # Runs of arrays have no weights: whichever the study had are accepted.
     keep_pruning(run, pruning_results(), weights="sha256:another")
