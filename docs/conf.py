@@ -37,7 +37,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "executed")
 nb_execution_timeout = 300
-nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_merge_streams = True
 
 # The reference comes from the docstrings.
