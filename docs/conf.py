@@ -58,7 +58,7 @@ html_copy_source = False
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 4,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
@@ -67,6 +67,13 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": []}
+# Pages without others below them have nothing to list beside them.
+html_sidebars = {
+    name: []
+    for name in (
+        "index", "start", "questions", "install", "gallery", "method", "paper_to_code", "glossary",
+        "troubleshooting",
+    )
+}  # fmt: skip
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

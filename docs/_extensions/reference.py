@@ -1,4 +1,4 @@
-"""The reference: a page per room of the package, with every name it exports, written before the site is built."""
+"""The reference: a page per room of the package with every name it exports, written before the build."""
 
 import importlib
 import inspect
@@ -7,6 +7,7 @@ from pathlib import Path
 # In the order of the method. Rooms that only serve others inside the package come last.
 ROOMS = {
     "capturing": "Capturing attention",
+    "capturing.inputs": "Inputs of models",
     "store": "Runs on disk",
     "questionnaire": "Organising a tensor",
     "trees": "Trees",
