@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_READY := $(VENV)/.ready-demo
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.ready-docs
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 comma := ,
 # pip leaves it to the first import to compile a package; where that may not be kept, every process compiles torch
@@ -20,7 +21,7 @@ SCRATCH := $(shell df -Pk /dev/shm 2> /dev/null | awk 'NR == 2 && $$4 > 8000000 
 # Faults in some minutes; FAULTS=long tries everything and writes the table of docs/faults.md.
 FAULTS ?= short
 
-.PHONY: demo test suite check format bench faults wheel clean
+.PHONY: demo test suite check format docs bench faults wheel clean
 
 demo: $(DEMO_READY)
 	$(BIN)/haarbor demo
@@ -49,6 +50,11 @@ format: $(READY) $(NODE_READY)
 	$(BIN)/ruff check --fix .
 	$(call javascript,format)
 
+# Every block of code on a page is run; what has not changed since it was run last is kept. Warnings are errors.
+docs: $(DOCS_READY)
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 bench: $(READY)
 	$(BIN)/python benchmarks/organize.py
 	$(BIN)/python benchmarks/growth.py
@@ -71,6 +77,10 @@ $(DEMO_READY): pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -c constraints.txt -e '.[models,report]'
 	touch $@
 
+$(DOCS_READY): pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -c constraints.txt -e '.[docs]'
+	touch $@
+
 # timm asks for a torchvision that is built for the same torch, which a build for the CPU may not find: both come
 # beside the environment, for the tests of timm that know how to import them.
 $(READY): pyproject.toml constraints.txt | $(BIN)/python
@@ -84,5 +94,5 @@ node_modules/.ready: package.json package-lock.json
 	touch $@
 
 clean:
-	rm -rf $(VENV) dist node_modules demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build dist node_modules demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
