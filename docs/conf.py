@@ -1,5 +1,6 @@
 """The documentation site; ``make docs`` builds it, without a network."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -39,6 +40,8 @@ nb_execution_cache_path = str(HERE / "_build" / "executed")
 nb_execution_timeout = 300
 nb_execution_show_tb = True
 nb_merge_streams = True
+# Kernels would say in every page that bars of progress need a package that this site does not.
+os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"
 
 # The reference comes from the docstrings.
 autosummary_generate = True

@@ -15,6 +15,8 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
 
+from haarbor.plots.style._shown_figure import ShownFigure
+
 __all__ = [
     "CLOSED_COLOUR",
     "INK",
@@ -106,7 +108,7 @@ def blank_figure(
     width: float, height: float, *, layout: Literal["constrained", "compressed"] = "constrained"
 ) -> Figure:
     """Empty figure of a size in inches that lays out its parts without overlap; needs no display."""
-    figure = Figure(figsize=(width, height), layout=layout)
+    figure = ShownFigure(figsize=(width, height), layout=layout)
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.set(w_pad=0.04, h_pad=0.04)  # type: ignore[call-arg]
