@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import haarbor as hb
+from haarbor.collapse import keep_collapse
 from haarbor.compare import TrainingFilm
 from haarbor.diagnostics import run_types
 from haarbor.errors import DataError, SettingError
 from haarbor.stored_result import result_type_of
+from tests.collapse.made_up import made_collapse
 from tests.compare.networks import N_TOKENS, attention, written
 
 SHARES = (0.0, 0.0, 0.5, 1.0)
@@ -138,6 +140,11 @@ def test_residuals_are_those_given(runs):
     found = hb.training_film(runs[2:], collapses=[Collapse(2), Collapse(2)], n_batches=1, keep=False)
     np.testing.assert_allclose(found.residuals, [[1.0, 0.75, 0.5]] * 2)
     assert "residual after the last layer" in found.trajectories()
+    keep_collapse(runs[2], {"trained": made_collapse(2)})
+    assert hb.training_film(runs[2:], n_batches=1, keep=False).residuals is None
+    keep_collapse(runs[3], {"trained": made_collapse(2)})
+    kept = hb.training_film(runs[2:], n_batches=1, keep=False)
+    np.testing.assert_allclose(kept.residuals, [made_collapse(2).middle("composite", "as it is")] * 2)
     for wrong in ([Collapse(2)], [Collapse(2), "none"], [Collapse(2), Collapse(3)]):
         with pytest.raises(SettingError, match="collapses must be"):
             hb.training_film(runs[2:], collapses=wrong)

@@ -76,7 +76,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="With --training, the collapse.npz of a checkpoint, once for each, for the residuals.",
+            help="With --training, the collapse.npz of a checkpoint, once for each, for the residuals; by "
+            "default what the runs keep of it.",
             callback=named,
         ),
     ] = None,

@@ -15,10 +15,12 @@ from haarbor.collapse._bound_result import BOUNDED, NetworkBound
 from haarbor.collapse._collapse_bound import SMALL
 from haarbor.collapse._hidden_input import first_tensor
 from haarbor.collapse._network_blocks import NetworkBlocks, network_blocks
+from haarbor.collapse._network_threads import network_threads
 from haarbor.collapse._output_map import channel_scale, output_map
 from haarbor.collapse._probed_maps import ProbedMaps, probed_maps
 from haarbor.collapse._rank_collapse import without_scores
 from haarbor.collapse._switched_off import switched_off
+from haarbor.engines import usable_cores
 from haarbor.errors import CollapseError
 from haarbor.pruning import LayerHeads, ModelBatch, NetworkHeads, forward, model_batches, network_heads
 
@@ -57,10 +59,15 @@ def network_bound(
 
     Notes
     -----
-    Queries and keys are found by probing, and held against those of the sample. Biases change nothing: of
-    queries and keys what they add to the scores is the same along a row, or is no part of the residual, and
-    of values and outputs the same for every token.
+    Queries and keys are found by probing, and held against those of the sample. Biases change nothing: what
+    those of queries and keys add to the scores is the same along a row or along a column, which the proof
+    allows, and what those of values and outputs add is the same for every token.
     """
+    with network_threads(usable_cores() // 2):
+        return _bound(model, sample, like)
+
+
+def _bound(model: torch.nn.Module, sample: Any, like: torch.nn.Module | None) -> NetworkBound:
     network = without_scores(model)
     example = network if like is None else without_scores(like)
     batch = next(model_batches([sample])[0].rows())

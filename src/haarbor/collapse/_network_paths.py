@@ -11,10 +11,12 @@ from haarbor.array_types import FloatArray, frozen
 from haarbor.collapse._composite_norm import composite_norm
 from haarbor.collapse._linearised_network import LinearisedNetwork, linearised_network
 from haarbor.collapse._network_blocks import network_blocks
+from haarbor.collapse._network_threads import network_threads
 from haarbor.collapse._path_decomposition import PathDecomposition, mean_and_error, paths_of_length
 from haarbor.collapse._path_result import NetworkPaths
 from haarbor.collapse._rank_collapse import without_scores
 from haarbor.collapse._token_residual import token_residual
+from haarbor.engines import usable_cores
 from haarbor.errors import CollapseError, DataError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_flag, require_function, require_seed, require_whole_number
@@ -72,13 +74,16 @@ def network_paths(
     if batch.valid is not None and not bool(batch.valid.all()):
         raise DataError("a sample must have no padding here; found some. Pass one text as it is.")
     network = without_scores(model)
-    heads, blocks = network_heads(network, batch), network_blocks(network, batch)
+    threads = usable_cores() // 2
+    with network_threads(threads):
+        heads, blocks = network_heads(network, batch), network_blocks(network, batch)
     if len({layer.n_heads for layer in heads.layers}) > 1:
         raise CollapseError(
             f"all layers must have the same number of heads; those of {type(model).__name__} have "
             f"{sorted({layer.n_heads for layer in heads.layers})}. Choose another model."
         )
-    found = linearised_network(network, batch, heads, blocks, mlps=mlps)
+    with network_threads(threads):
+        found = linearised_network(network, batch, heads, blocks, mlps=mlps)
     sums, counts = _sums(found)
     whole = np.linalg.norm(found.final)
     total = (sums["tokens"] + sums["MLPs"] + sums["biases"]).sum(axis=0)

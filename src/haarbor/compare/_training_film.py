@@ -12,6 +12,7 @@ import numpy as np
 
 from haarbor.analysis import asked_part, organize_run, question_before, valid_tokens
 from haarbor.array_types import AnyArray, FloatArray, IntArray, frozen
+from haarbor.collapse import RankCollapse, kept_collapse
 from haarbor.compare._compare_runs import same_weights, told_names
 from haarbor.compare._cross_coherence import coherence_sums
 from haarbor.compare._cross_distances import cross_distances
@@ -39,6 +40,7 @@ FILM = "training-film"
 SINK_SHARE = 0.3
 """Mean attention to the first token from which on a head is called a sink."""
 _AS_IT_IS = "as it is"
+_TRAINED = "trained"
 
 
 @stored_result("TrainingFilm", version=2, upgrades={1: lambda fields: {**fields, "types": ()}})
@@ -180,7 +182,8 @@ def training_film(
         Step of each checkpoint, increasing; by default the last number in the name of each model, as in
         "step-000128".
     collapses : sequence of RankCollapse, optional
-        What :func:`haarbor.rank_collapse` gives of each checkpoint, for the residuals.
+        What :func:`haarbor.rank_collapse` gives of each checkpoint, for the residuals; by default what the
+        runs keep of it, where all of them do.
     content, stream : str, optional
         Which part of the runs; see :meth:`haarbor.store.Run.part`.
     n_batches : int, default 4
@@ -213,7 +216,7 @@ def training_film(
     _require_one_architecture(parts)
     places = _steps(parts, steps)
     names = told_names(parts, None)
-    residuals = _residuals(collapses, parts)
+    residuals = _residuals(_kept_collapses(parts) if collapses is None else collapses, parts)
     batches = _shared(parts)[:most]
     sizes = parts[-1].sizes
     last: dict[int, AnyArray] = {}
@@ -313,6 +316,13 @@ def _steps(parts: Sequence[RunPart], steps: Any) -> FloatArray:
             "the runs in the order of the training."
         )
     return frozen(found)
+
+
+def _kept_collapses(parts: Sequence[RunPart]) -> list[RankCollapse] | None:
+    """Rank collapse of the trained network that every run keeps; None if one does not."""
+    kept = [kept_collapse(part) for part in parts]
+    found = [one.results[_TRAINED] for one in kept if one is not None and _TRAINED in one.results]
+    return found if len(found) == len(parts) else None
 
 
 def _residuals(collapses: Any, parts: Sequence[RunPart]) -> FloatArray | None:
