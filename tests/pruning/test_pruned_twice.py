@@ -1,5 +1,7 @@
 """Networks pruned again after they were read from a folder, and what they still can do."""
 
+import json
+
 import pytest
 import torch
 
@@ -17,7 +19,6 @@ from haarbor.pruning import (
 from tests.pruning.builders import answer, assert_same, everything
 
 FIRST = [(0, 1), (1, 0), (1, 2)]
-SECOND = [(0, 0), (1, 1)]
 
 
 @pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "zoo-txl", "zoo-vit", "multihead", "albert"])
@@ -34,6 +35,10 @@ def test_a_pruned_network_is_pruned_and_saved_again(name, tmp_path):
     save_pruned(tmp_path / "two", twice, left, second)
     back = hb.load_pruned(tmp_path / "two", *handed)
     assert_same(answer(back, data[1]), answer(twice, data[1]))
+    # In the numbers of the whole network.
+    named = json.loads((tmp_path / "two" / "pruned.json").read_text())["layers"]
+    assert [layer["removed"] for layer in named[:2]] == [[1, 3], [0, 2, 3]]
+    assert [layer["n_heads"] for layer in named[:2]] == [4, 4]
     with removed_heads(model, heads, [*first, (0, 3), (1, 3)]):
         expected = answer(model, data[1])
     assert_same(answer(back, data[1]), expected)

@@ -199,9 +199,9 @@ def _separate(_model: nn.Module, attention: nn.Module, layer: LayerHeads, kept: 
     untyped: Any = attention
     if not _linears(attention, ("q_proj", "o_proj")) or not hasattr(attention, "head_dim"):
         return False
-    given = [getattr(attention, name, None) for name in ("k_proj", "v_proj")]
+    given: list[Any] = [getattr(attention, name, None) for name in ("k_proj", "v_proj")]
     # Those of a network that was pruned before may be repeated already.
-    linears = [part.linear if isinstance(part, RepeatedHeads) else part for part in given]
+    linears: list[Any] = [part.linear if isinstance(part, RepeatedHeads) else part for part in given]
     if not all(isinstance(linear, nn.Linear) for linear in linears):
         return False
     width = layer.head_width
