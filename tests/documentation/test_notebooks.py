@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -29,6 +30,9 @@ def shown_values(cells):
             value = eval(compile(ast.Expression(last.value), "cell", "eval"), scope)
             if value is not None:
                 yield value
+    for value in scope.values():
+        if isinstance(value, TemporaryDirectory):
+            value.cleanup()
 
 
 def without_numbers(text):
@@ -75,7 +79,6 @@ def left_as_it_was():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
 @pytest.mark.usefixtures("left_as_it_was")
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
 def test_notebooks_run_and_show_what_they_keep(path, tmp_path, monkeypatch, capsys):
