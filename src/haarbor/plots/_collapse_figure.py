@@ -41,7 +41,7 @@ def collapse_figure(
 
     Lines are medians over the samples, and the shaded bands reach from the lowest to the highest sample.
     Residuals below the dotted line are rounding. A dashed line is the doubly exponential bound of attention
-    alone, from the depth on at which it is proved; where it is proved nowhere, a line in words says so.
+    alone, from the depth on at which it is proved; where it is proved nowhere, words say so.
 
     Parameters
     ----------
@@ -114,18 +114,8 @@ def _draw_bound(axes: Axes, result: RankCollapse, bound: NetworkBound) -> None:
     logs = bound.relative(result)
     there = np.flatnonzero(np.isfinite(logs))
     if not there.size:
-        words = "no bound: " + (
-            "the theorem does not speak\nof this attention" if bound.reason else "proved at no depth here"
-        )
-        axes.annotate(
-            words,
-            (0.02, 0.02),
-            xycoords="axes fraction",
-            ha="left",
-            va="bottom",
-            fontsize=6.5,
-            color=PALE_INK,
-        )
+        why = "the theorem does not speak of it" if bound.reason else "proved at no depth"
+        axes.set_title(f"no bound: {why}", loc="right", fontsize=6.5, color=PALE_INK)
         return
     least = np.log10(result.floor / 50)
     beneath = np.flatnonzero(logs[there] <= least)
