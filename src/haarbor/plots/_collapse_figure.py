@@ -91,8 +91,8 @@ def collapse_figure(
             _draw_bound(axes, result, bounds[heading])
         axes.axhline(result.floor, color=PALE_INK, linewidth=0.8, linestyle=":")
         axes.annotate(
-            "rounding below", (1.0, result.floor), xycoords=("axes fraction", "data"), ha="right", va="top",
-            fontsize=6.5, color=PALE_INK, xytext=(0, -2), textcoords="offset points",
+            "rounding below", (0.0, result.floor), xycoords=("axes fraction", "data"), ha="left", va="top",
+            fontsize=6.5, color=PALE_INK, xytext=(3, -2), textcoords="offset points",
         )  # fmt: skip
         axes.set_yscale("log")
         axes.set_xlabel("layers passed")
