@@ -45,7 +45,7 @@ def test_the_bound_stands_beside_attention_alone_or_is_said_to_be_missing():
     expected = bounds["trained"].relative(results["trained"])
     np.testing.assert_allclose(np.log10(line.get_ydata()[:2]), expected[:2])
     assert not [line for line in two.get_lines() if str(line.get_label()).startswith("bound")]
-    assert "the theorem does not speak" in " ".join(text.get_text() for text in two.texts)
+    assert two.get_title(loc="right") == "no bound: the theorem does not speak of it"
     assert figure.legends[0].get_texts()[-1].get_text() == "bound for attention alone"
 
 

@@ -19,7 +19,8 @@ __all__ = [
     "write_paths",
 ]
 
-_MOST_ROWS = 8
+# As many columns of depths as a terminal of 80 letters has room for.
+_MOST_DEPTHS = 7
 
 
 def collapse_numbers(
@@ -103,7 +104,7 @@ def print_collapse(
     console.print(
         Text(printable(f"{model}: {n_layers} layers, {any_result.n_tokens.size} samples ({data})."))
     )
-    step = math.ceil(n_layers / _MOST_ROWS)
+    step = math.ceil(n_layers / _MOST_DEPTHS)
     depths = sorted({*range(0, n_layers + 1, step), n_layers})
     for name, result in results.items():
         table = Table(

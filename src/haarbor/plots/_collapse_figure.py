@@ -41,7 +41,7 @@ def collapse_figure(
 
     Lines are medians over the samples, and the shaded bands reach from the lowest to the highest sample.
     Residuals below the dotted line are rounding. A dashed line is the doubly exponential bound of attention
-    alone, from the depth on at which it is proved; where it is proved nowhere, a line in words says so.
+    alone, from the depth on at which it is proved; where it is proved nowhere, words say so.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def collapse_figure(
             _draw_bound(axes, result, bounds[heading])
         axes.axhline(result.floor, color=PALE_INK, linewidth=0.8, linestyle=":")
         axes.annotate(
-            "rounding below", (1.0, result.floor), xycoords=("axes fraction", "data"), ha="right", va="top",
-            fontsize=6.5, color=PALE_INK, xytext=(0, -2), textcoords="offset points",
+            "rounding below", (0.0, result.floor), xycoords=("axes fraction", "data"), ha="left", va="top",
+            fontsize=6.5, color=PALE_INK, xytext=(3, -2), textcoords="offset points",
         )  # fmt: skip
         axes.set_yscale("log")
         axes.set_xlabel("layers passed")
@@ -114,18 +114,8 @@ def _draw_bound(axes: Axes, result: RankCollapse, bound: NetworkBound) -> None:
     logs = bound.relative(result)
     there = np.flatnonzero(np.isfinite(logs))
     if not there.size:
-        words = "no bound: " + (
-            "the theorem does not speak\nof this attention" if bound.reason else "proved at no depth here"
-        )
-        axes.annotate(
-            words,
-            (0.02, 0.02),
-            xycoords="axes fraction",
-            ha="left",
-            va="bottom",
-            fontsize=6.5,
-            color=PALE_INK,
-        )
+        why = "the theorem does not speak of it" if bound.reason else "proved at no depth"
+        axes.set_title(f"no bound: {why}", loc="right", fontsize=6.5, color=PALE_INK)
         return
     least = np.log10(result.floor / 50)
     beneath = np.flatnonzero(logs[there] <= least)

@@ -10,7 +10,7 @@
   // More pairs than this are a list to choose from.
   const N_BUTTONS = 4;
 
-  const wholeTicks = (nLayers) => ({ tick0: 0, dtick: Math.ceil(nLayers / 16) });
+  const wholeTicks = (nLayers) => ({ tick0: 0, dtick: Math.max(1, Math.ceil(nLayers / 16)) });
 
   function layersChart(pair, measure, theme) {
     const values = pair.layers[measure];
@@ -64,7 +64,7 @@
             color: layers,
             colorscale: "Cividis",
             showscale: Math.max(...layers) > 0,
-            colorbar: Haarbor.colourBar(theme, "layer"),
+            colorbar: { ...Haarbor.colourBar(theme, "layer"), ...wholeTicks(Math.max(...layers)) },
             line: { width: 0.6, color: theme.pale },
           },
           hovertemplate: "%{text}: %{y:.3f}<extra></extra>",
