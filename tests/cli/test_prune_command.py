@@ -303,6 +303,16 @@ def test_results_are_kept_in_a_run_and_healing_is_told_beside_them(small_model, 
     assert "the run must be of the same network; its weights are" in str(refused.exception)
 
 
+def test_what_was_healed_has_a_row_of_its_own(small_model):
+    words = (small_model / "llama", "--data", small_model / "ids.npy", *WORDS, "--seeds", 1, "--heal", 1)
+    done = pruned(*words)
+    assert done.exit_code == 0, done.output
+    (row,) = [line for line in done.output.splitlines() if ", healed" in line]
+    # A name and one figure, at the budget; the columns of other shares are empty.
+    assert sum(bool(cell.strip()) for cell in re.split("[│|]", row)) == 2
+    assert "Healed by 1 step on the calibration data" in done.output
+
+
 def test_a_pruned_model_is_pruned_again(small_model, tmp_path):
     words = ("--data", small_model / "ids.npy", *WORDS, "--seeds", 1, "--quick")
     first = pruned(small_model / "llama", *words, "--budget", 0.25, "--out", tmp_path / "one")

@@ -95,8 +95,8 @@ def prune(
         typer.Option(
             metavar="STEPS",
             min=0,
-            help="Train what is left of the attention for so many steps on the calibration data; figures "
-            "with and without.",
+            help="Train what is left of the attention for so many steps towards the whole network's answers "
+            "on the calibration data; figures with and without.",
         ),
     ] = 0,
     seed: Annotated[
@@ -300,6 +300,10 @@ def _damage_table(study: PruningStudy) -> Table:
             for place in shown
         ]
         table.add_row(f"{name} *" if name == best else name, *cells, style="bold" if name == best else None)
+    if study.healed is not None and study.healing is not None:
+        # In a row of its own, at the budget alone: the others are without healing.
+        cells = [f"{study.value:.3f}" if place == place_of_budget else "" for place in shown]
+        table.add_row(f"{best}, healed", *cells)
     return table
 
 

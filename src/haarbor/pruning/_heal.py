@@ -59,7 +59,7 @@ def heal(
     steps: int,
     teacher: torch.nn.Module | None = None,
     metric: str | Metric | Measure = "loss",
-    learning_rate: float = 1e-4,
+    learning_rate: float = 3e-5,
     seed: int = 0,
     heads: NetworkHeads | None = None,
     on_progress: OnProgress | None = None,
@@ -85,7 +85,7 @@ def heal(
     metric : str, Metric or function, default "loss"
         What is trained for without a teacher (for the accuracy, the classification loss); with one, it only
         says what of a batch the network is shown, and which answers count.
-    learning_rate : float, default 1e-4
+    learning_rate : float, default 3e-5
         Of AdamW without decay of the weights; it rises over the first tenth of the steps, and falls to a
         tenth along a cosine.
     seed : int, default 0

@@ -182,8 +182,9 @@ class PruningStudy:
         found = self._healing_figures()
         if not found:
             return ""
+        steps = f"{found['steps']:.0f} step{'s' if found['steps'] > 1 else ''}"
         return (
-            f"Healed by {found['steps']:.0f} steps on the calibration data: damage {found['damage']:.4g} +- "
+            f"Healed by {steps} on the calibration data: damage {found['damage']:.4g} +- "
             f"{found['error']:.2g} on the evaluation data, {found['damage_before']:.4g} +- "
             f"{found['error_before']:.2g} without."
         )
