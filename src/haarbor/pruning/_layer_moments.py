@@ -15,7 +15,14 @@ from haarbor.pruning._model_batches import ModelBatch, forward
 from haarbor.pruning._network_heads import NetworkHeads, is_projection, residual_input
 from haarbor.pruning._projection_hooks import projection_hooks
 
-__all__ = ["LayerMoments", "MomentSums", "layer_moments", "projection_bias", "projection_weight"]
+__all__ = [
+    "LayerMoments",
+    "MomentSums",
+    "layer_moments",
+    "projection_bias",
+    "projection_weight",
+    "residual_hooks",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -25,6 +32,10 @@ class LayerMoments:
     With :math:`x_t` the joined outputs of the heads at token :math:`t` and :math:`r_t` the residual
     stream after the layer's attention has been added, every sum exists twice: as it is, and with the
     weight :math:`1/\|r_t\|^2`, which measures change relative to the residual stream.
+
+    Some networks (Gemma 3) normalise what the projection gives, :math:`o_t`, to :math:`n_t` before it is
+    added. A small change of :math:`o_t` then arrives :math:`\|n_t\|/\|o_t\|` times as large, and
+    :math:`r_t` is divided by this factor.
     """
 
     second: FloatArray
@@ -44,6 +55,9 @@ class LayerMoments:
     """Of the projection, shape (n_outputs, width): output = weight x + bias."""
     bias: FloatArray
     """Of the projection, shape (n_outputs,); zeros where it has none."""
+    cosine: float = float("nan")
+    """Mean cosine between the residual stream before and after the layer's attention is added; NaN where it
+    was not found."""
 
     @property
     def covariance(self) -> FloatArray:
@@ -73,19 +87,25 @@ class MomentSums:
         self.relative_weight = 0.0
         self.residual_energy = 0.0
         self.n_tokens = 0
+        self.cosine = 0.0
 
-    def add(self, x: torch.Tensor, residual: torch.Tensor | None) -> None:
+    def add(
+        self, x: torch.Tensor, residual: torch.Tensor | None, cosines: torch.Tensor | None = None
+    ) -> None:
         """Add tokens.
 
         Parameters
         ----------
         x : tensor, shape (n_tokens, width)
         residual : tensor, shape (n_tokens, n_outputs), or None
+        cosines : tensor, shape (n_tokens,), optional
+            Between the residual stream before and after the layer.
         """
         tokens = x.detach().double()
         self.second += (tokens.T @ tokens).cpu().numpy()
         self.first += tokens.sum(dim=0).cpu().numpy()
         self.n_tokens += tokens.shape[0]
+        self.cosine += float("nan") if cosines is None else float(cosines.double().sum())
         if residual is None:
             self.relative_weight = self.residual_energy = float("nan")
             return
@@ -109,6 +129,7 @@ class MomentSums:
             n_tokens=n,
             weight=frozen(weight),
             bias=frozen(bias),
+            cosine=self.cosine / n,
         )
 
 
@@ -125,33 +146,36 @@ class MomentHooks:
     def watching(self) -> ExitStack:
         """Hooks that add while the returned context is open."""
         hooks = ExitStack()
-        modules = dict(self._model.named_modules())
-
-        def remember(name: str) -> Any:
-            def seen(_module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-                found = residual_input(args, kwargs)
-                if found is not None:
-                    self._residuals[name] = found
-
-            return seen
-
-        for name in {layer.block for layer in self._heads.layers if layer.block is not None}:
-            handle = modules[name].register_forward_pre_hook(remember(name), with_kwargs=True)
-            hooks.callback(handle.remove)
+        hooks.enter_context(residual_hooks(self._model, self._heads, self._residuals))
         hooks.callback(self._residuals.clear)
         hooks.enter_context(projection_hooks(self._model, self._heads, change_output=self._add))
         return hooks
 
     def _add(self, number: int, x: torch.Tensor, output: torch.Tensor) -> None:
         residual = self._residuals.get(self._heads.layers[number].block or "")
-        after = None
+        after = cosines = None
         if residual is not None and residual.shape == output.shape:
-            after = (residual + output).reshape(-1, output.shape[-1])
+            added, shrunk = self._normalised(number, output)
+            after = residual + added
+            cosines = torch.nn.functional.cosine_similarity(residual, after, dim=-1).reshape(-1)
+            after = (after * shrunk).reshape(-1, output.shape[-1])
         tokens = x.reshape(-1, x.shape[-1])
         if self.valid is not None and self.valid.shape == x.shape[:-1]:
             chosen = self.valid.reshape(-1).to(tokens.device)
-            tokens, after = tokens[chosen], None if after is None else after[chosen]
-        self._sums[number].add(tokens, after)
+            tokens = tokens[chosen]
+            if after is not None and cosines is not None:
+                after, cosines = after[chosen], cosines[chosen]
+        self._sums[number].add(tokens, after, cosines)
+
+    def _normalised(self, number: int, output: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        """What is added to the residual stream, and how many times larger the output is, at each token."""
+        norm = self._heads.layers[number].norm
+        if norm is None:
+            return output, 1.0
+        added = self._model.get_submodule(norm)(output)
+        sizes = torch.linalg.vector_norm(torch.stack([output, added]), dim=-1, keepdim=True)
+        # A token that nothing is given to has no factor; one leaves it as it is.
+        return added, torch.where(sizes[1] > 0, sizes[0] / sizes[1], torch.ones_like(sizes[1]))
 
     def weights(self) -> list[FloatArray]:
         """Weights of the output projections, one per layer."""
@@ -167,6 +191,33 @@ class MomentHooks:
     def _projections(self) -> list[tuple[FloatArray, FloatArray]]:
         modules = [self._model.get_submodule(layer.projection) for layer in self._heads.layers]
         return [(projection_weight(module), projection_bias(module)) for module in modules]
+
+
+def residual_hooks(model: torch.nn.Module, heads: NetworkHeads, found: dict[str, torch.Tensor]) -> ExitStack:
+    """Hooks that keep the residual stream before each block in `found`, while the returned context is open.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    heads : NetworkHeads
+    found : dict
+        Gets the latest residual stream by the name of its block.
+    """
+    hooks = ExitStack()
+    modules = dict(model.named_modules())
+
+    def remember(name: str) -> Any:
+        def seen(_module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+            given = residual_input(args, kwargs)
+            if given is not None:
+                found[name] = given
+
+        return seen
+
+    for name in {layer.block for layer in heads.layers if layer.block is not None}:
+        handle = modules[name].register_forward_pre_hook(remember(name), with_kwargs=True)
+        hooks.callback(handle.remove)
+    return hooks
 
 
 def layer_moments(

@@ -269,7 +269,7 @@ def _description(
             projection = projection.calls[layer.call]
         entries.append(
             {
-                **asdict(layer),
+                **{key: value for key, value in asdict(layer).items() if key != "norm"},
                 "removed": gone.tolist(),
                 "bias": projection.bias is not None,
                 "smaller": n_inputs(projection) < layer.width,
