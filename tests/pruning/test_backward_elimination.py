@@ -97,3 +97,29 @@ def test_responses_that_do_not_fit_are_refused(rng, responses):
     moments = [moments_of(rng.normal(size=(60, 4)), rng.normal(size=(3, 4)), np.ones(60))]
     with pytest.raises(DataError, match="responses must be one finite number per head"):
         backward_elimination(moments, heads, responses=np.array(responses))
+
+
+def test_sensitivities_count_errors_by_their_direction(rng):
+    heads = NetworkHeads((layer_heads(3, 2), layer_heads(3, 2)))
+    xs = [rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6)) for _ in range(2)]
+    weights = [rng.normal(size=(4, 6)) for _ in range(2)]
+    roots = [rng.normal(size=(4, 4)) for _ in range(2)]
+    moments = [moments_of(x, weight, np.ones(60)) for x, weight in zip(xs, weights, strict=True)]
+    found = backward_elimination(moments, heads, sensitivities=[root.T @ root for root in roots], ridge=0.01)
+    # Counting errors by a metric is the same as looking at outputs through its root.
+    seen = [root @ weight for root, weight in zip(roots, weights, strict=True)]
+    order, increases = greedy_leftovers([x - x.mean(0) for x in xs], seen, 2, 0.01)
+    assert found.order.tolist() == [3 * layer + head for layer, head in order]
+    assert_close(found.increases, increases, scale=1e4 * max(increases))
+    same = backward_elimination(moments, heads, sensitivities=[np.eye(4), np.eye(4)], ridge=0.01)
+    assert same.order.tolist() == backward_elimination(moments, heads, ridge=0.01).order.tolist()
+
+
+@pytest.mark.parametrize("wrong", [[np.eye(3)], [np.full((4, 4), np.nan)], []])
+def test_sensitivities_of_another_network_are_refused(rng, wrong):
+    moments = [moments_of(rng.normal(size=(20, 4)), rng.normal(size=(4, 4)), np.ones(20))]
+    heads = NetworkHeads((layer_heads(2, 2),))
+    with pytest.raises(DataError, match="sensitivities must be one finite square matrix per layer"):
+        backward_elimination(moments, heads, sensitivities=wrong)
+    with pytest.raises(DataError, match="go with relative errors"):
+        backward_elimination(moments, heads, sensitivities=[np.eye(4)], relative=False)

@@ -41,7 +41,7 @@ def test_refit_is_the_compensation_and_all_run(llama):
     known = compensate(model, found.heads, removed, None, moments=found.moments)
     np.testing.assert_array_equal(own.fits[0].weight, known.fits[0].weight)
     whole = answer(model, EVALUATION[0])
-    for name in ("refit", "weights", "scale"):
+    for name in ("refit", "sequential", "weights", "scale"):
         with compensated(model, found.heads, replacement_fits(model, found, removed, name)):
             changed = answer(model, EVALUATION[0])
         assert changed.shape == whole.shape
@@ -54,6 +54,6 @@ def test_refit_is_the_compensation_and_all_run(llama):
 
 def test_other_replacements_are_refused():
     with pytest.raises(
-        SettingError, match="replacement must be one of zero, mean, refit, weights, scale; found"
+        SettingError, match="replacement must be one of zero, mean, refit, sequential, weights, scale; found"
     ):
         require_replacement("magic")

@@ -30,12 +30,14 @@ from haarbor.pruning._network_heads import (
     residual_input,
 )
 from haarbor.pruning._output_norms import relative_output_norms
+from haarbor.pruning._output_sensitivities import output_sensitivities
 from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._pruned_checkpoint import load_pruned, save_pruned
 from haarbor.pruning._pruning_data import PruningData, pruning_data
 from haarbor.pruning._pruning_study import PruningStudy, pruning_study, score_names
 from haarbor.pruning._recommendation import Recommendation, recommendation
 from haarbor.pruning._scores import Score, pruning_scores, register_score
+from haarbor.pruning._sequential_compensation import sequential_compensation
 from haarbor.pruning._standard_checkpoint import standard_model
 from haarbor.pruning._whole_folder import folder_place, whole_folder
 from haarbor.zoo import n_parameters
@@ -83,6 +85,7 @@ __all__ = [
     "model_batches",
     "n_parameters",
     "network_heads",
+    "output_sensitivities",
     "possible_counts",
     "projection_weight",
     "prune_heads",
@@ -101,6 +104,7 @@ __all__ = [
     "save_pruned",
     "score_controls",
     "score_names",
+    "sequential_compensation",
     "standard_model",
     "whole_folder",
     "write_mask",

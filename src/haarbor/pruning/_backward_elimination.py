@@ -77,13 +77,15 @@ def backward_elimination(
     *,
     relative: bool = True,
     responses: FloatArray | None = None,
+    sensitivities: Sequence[FloatArray] | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
 
     The first head to go is the one whose output the remaining heads of its layer can best replace, by
-    least squares on the calibration data. This is the optimal brain surgeon for blocks of weights, with
-    the covariance of the heads' outputs in place of the Hessian. It needs one forward pass and no gradient.
+    least squares on the calibration data. This is the optimal brain surgeon (Hassibi & Stork 1993) for blocks
+    of weights, with the covariance of the heads' outputs in place of the Hessian. It needs one forward pass
+    and no gradient.
 
     Parameters
     ----------
@@ -97,6 +99,10 @@ def backward_elimination(
         :func:`haarbor.pruning.head_responses`. The error of a head is then counted in units of
         this damage: its cost equals the damage while its layer is whole, and grows as the heads are
         removed that could replace it.
+    sensitivities : sequence of ndarray, one (n_outputs, n_outputs) per layer, optional
+        How much errors of a layer's output cost in each direction, such as
+        :func:`haarbor.pruning.output_sensitivities`; all directions cost the same if not given. Only with
+        `relative`.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -110,7 +116,14 @@ def backward_elimination(
     refitted projection, removing the channels :math:`h` leaves the error
     :math:`\operatorname{tr}(W_h P_{hh}^{-1} W_h^\top)`; then :math:`W \leftarrow W - W_h P_{hh}^{-1} P_{h,:}`
     and :math:`P \leftarrow P - P_{:,h} P_{hh}^{-1} P_{h,:}`. The last head of a layer costs what
-    is lost without it.
+    is lost without it. With sensitivities :math:`G`, the error is
+    :math:`\operatorname{tr}(G W_h P_{hh}^{-1} W_h^\top)`; the refit is the same.
+
+    The error and both updates are those of OSSCAR (Meng et al. 2024, arXiv 2403.12983), which minimises it
+    layer by layer; ZipLM (Kurtic et al. 2023, arXiv 2302.04089) and SlimGPT (Ling et al. 2024, arXiv
+    2412.18110) are relatives. Ours are the centring (what is constant goes into the bias), the weight of each
+    token, the one order across all layers, and responses as units. Covariance and sensitivities together are
+    the Kronecker-factored curvature of the LLM Surgeon (van der Ouderaa et al. 2023, arXiv 2312.17244).
     """
     require_ridge(ridge)
     if responses is not None and (
@@ -122,11 +135,14 @@ def backward_elimination(
             " Pass what head_responses gave."
         )
     require_residual(moments)
+    weights = [moment.weight for moment in moments]
+    if sensitivities is not None:
+        weights = _weighted(weights, sensitivities, relative)
     starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
     layers = []
-    for moment, layer, start in zip(moments, heads.layers, starts[:-1], strict=True):
+    for moment, weight, layer, start in zip(moments, weights, heads.layers, starts[:-1], strict=True):
         covariance = moment.relative_covariance if relative else moment.covariance
-        candidates = _Layer(covariance, moment.weight, layer, ridge)
+        candidates = _Layer(covariance, weight, layer, ridge)
         if responses is None:
             candidates.units[:] = 1.0 if relative else moment.residual_energy
         else:
@@ -149,3 +165,21 @@ def backward_elimination(
         if layers[number].kept:
             offers[number] = layers[number].cheapest()
     return Elimination(np.array(order), np.array(increases))
+
+
+def _weighted(
+    weights: Sequence[FloatArray], sensitivities: Sequence[FloatArray], relative: bool
+) -> list[FloatArray]:
+    """Projections whose plain errors are the errors counted by their sensitivities."""
+    shapes = [(weight.shape[0],) * 2 for weight in weights]
+    found = [sensitivity.shape for sensitivity in sensitivities]
+    if not relative or found != shapes or not all(np.isfinite(given).all() for given in sensitivities):
+        raise DataError(
+            "sensitivities must be one finite square matrix per layer, as wide as its output, and go with "
+            f"relative errors; found {len(found)} for {len(shapes)} layers. Pass those of this network."
+        )
+    roots = []
+    for weight, sensitivity in zip(weights, sensitivities, strict=True):
+        values, vectors = np.linalg.eigh(sensitivity)
+        roots.append(np.sqrt(np.maximum(values, 0.0))[:, None] * (vectors.T @ weight))
+    return roots

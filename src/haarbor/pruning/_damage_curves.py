@@ -56,7 +56,7 @@ class DamageCurves:
     higher_is_better: bool
     within: str
     replacement: str
-    """What was done about the removed heads: "refit", "zero", "mean", "weights" or "scale"."""
+    """What was done about the removed heads: "refit", "sequential", "zero", "mean", "weights" or "scale"."""
     asked: tuple[tuple[float, ...], ...] = ()
     """For each share, those that were asked for and stand for this number of heads."""
 
@@ -157,7 +157,7 @@ def measured_without(
         For the means, or for the refit.
     batches : sequence of ModelBatch
     metric : Metric
-    replacement : {"zero", "mean", "refit", "weights", "scale"}
+    replacement : {"zero", "mean", "refit", "sequential", "weights", "scale"}
 
     Returns
     -------
@@ -202,9 +202,10 @@ def damage_curves(
     metric : str, Metric or function, default "loss"
     within : {"network", "layer", "uniform"}, default "network"
         See :func:`haarbor.pruning.removal`.
-    replacement : {"refit", "zero", "mean", "weights", "scale"}, default "refit"
+    replacement : {"refit", "sequential", "zero", "mean", "weights", "scale"}, default "refit"
         What is done about removed heads: the rest of their layer is refitted, or they are replaced by zeros
-        or by their mean; "weights" and "scale" are how others refit, see
+        or by their mean; "sequential" refits one layer after another; "weights" and "scale" are how others
+        refit, see
         :func:`haarbor.pruning._replacement_fits.replacement_fits`. It is the same for every score, so that
         comparisons are fair.
     n_seeds : int, default 5

@@ -12,12 +12,13 @@ import torch
 
 from haarbor.array_types import FloatArray, frozen
 from haarbor.pruning._model_batches import ModelBatch, forward
-from haarbor.pruning._network_heads import NetworkHeads, is_projection, residual_input
+from haarbor.pruning._network_heads import LayerHeads, NetworkHeads, is_projection, residual_input
 from haarbor.pruning._projection_hooks import projection_hooks
 
 __all__ = [
     "LayerMoments",
     "MomentSums",
+    "added_output",
     "layer_moments",
     "projection_bias",
     "projection_weight",
@@ -155,10 +156,10 @@ class MomentHooks:
         residual = self._residuals.get(self._heads.layers[number].block or "")
         after = cosines = None
         if residual is not None and residual.shape == output.shape:
-            added, shrunk = self._normalised(number, output)
+            added, factor = added_output(self._model, self._heads.layers[number], output)
             after = residual + added
             cosines = torch.nn.functional.cosine_similarity(residual, after, dim=-1).reshape(-1)
-            after = (after * shrunk).reshape(-1, output.shape[-1])
+            after = (after / factor).reshape(-1, output.shape[-1])
         tokens = x.reshape(-1, x.shape[-1])
         if self.valid is not None and self.valid.shape == x.shape[:-1]:
             chosen = self.valid.reshape(-1).to(tokens.device)
@@ -166,16 +167,6 @@ class MomentHooks:
             if after is not None and cosines is not None:
                 after, cosines = after[chosen], cosines[chosen]
         self._sums[number].add(tokens, after, cosines)
-
-    def _normalised(self, number: int, output: torch.Tensor) -> tuple[torch.Tensor, Any]:
-        """What is added to the residual stream, and how many times larger the output is, at each token."""
-        norm = self._heads.layers[number].norm
-        if norm is None:
-            return output, 1.0
-        added = self._model.get_submodule(norm)(output)
-        sizes = torch.linalg.vector_norm(torch.stack([output, added]), dim=-1, keepdim=True)
-        # A token that nothing is given to has no factor; one leaves it as it is.
-        return added, torch.where(sizes[1] > 0, sizes[0] / sizes[1], torch.ones_like(sizes[1]))
 
     def weights(self) -> list[FloatArray]:
         """Weights of the output projections, one per layer."""
@@ -191,6 +182,31 @@ class MomentHooks:
     def _projections(self) -> list[tuple[FloatArray, FloatArray]]:
         modules = [self._model.get_submodule(layer.projection) for layer in self._heads.layers]
         return [(projection_weight(module), projection_bias(module)) for module in modules]
+
+
+def added_output(
+    model: torch.nn.Module, layer: LayerHeads, output: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What of a projection's output is added to the residual stream, and how many times as large it is.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    layer : LayerHeads
+    output : tensor, shape (..., n_outputs)
+
+    Returns
+    -------
+    added : tensor, shape (..., n_outputs)
+        The output, or where it is normalised first, the normalised one.
+    factor : tensor, shape (..., 1)
+        Size of `added` over that of the output; 1 where they are the same, or the output is zero.
+    """
+    if layer.norm is None:
+        return output, torch.ones_like(output[..., :1])
+    added: torch.Tensor = model.get_submodule(layer.norm)(output)
+    before, after = (torch.linalg.vector_norm(x, dim=-1, keepdim=True) for x in (output, added))
+    return added, torch.where((before > 0) & (after > 0), after / before, torch.ones_like(after))
 
 
 def residual_hooks(model: torch.nn.Module, heads: NetworkHeads, found: dict[str, torch.Tensor]) -> ExitStack:

@@ -169,7 +169,7 @@ def pruning_study(
         Places of the curves, beside the budget; those at which no head would go are left out.
     metric : str, Metric or function, default "loss"
     within : {"network", "layer", "uniform"}, default "network"
-    replacement : {"refit", "zero", "mean", "weights", "scale"}, default "refit"
+    replacement : {"refit", "sequential", "zero", "mean", "weights", "scale"}, default "refit"
     n_seeds : int, default 5
     on_progress : function of (step, done, total), optional
         Told of the steps "scoring", "probing", "measuring" and "controls", one after another.

@@ -13,10 +13,11 @@ from haarbor.options import found_text
 from haarbor.pruning._calibration_pass import CalibrationPass
 from haarbor.pruning._compensation import Compensation, compensate, fitted_projection
 from haarbor.pruning._head_scales import scaled_projection
+from haarbor.pruning._sequential_compensation import sequential_compensation
 
 __all__ = ["FITTED", "replacement_fits", "require_replacement"]
 
-FITTED = ("refit", "weights", "scale")
+FITTED = ("refit", "sequential", "weights", "scale")
 """Replacements that change the projection of the heads that stay; "zero" and "mean" do not."""
 
 WEIGHTS_RIDGE = 1e-2
@@ -35,15 +36,17 @@ def require_replacement(replacement: object) -> None:
 def replacement_fits(
     model: torch.nn.Module, calibration: CalibrationPass, removed: BoolArray, replacement: str
 ) -> Compensation:
-    """Projections of the heads that stay, fitted from the moments of the calibration pass.
+    """Projections of the heads that stay, fitted on the calibration data.
 
     Parameters
     ----------
     model : torch.nn.Module
     calibration : CalibrationPass
     removed : ndarray of bool, shape (n_heads,)
-    replacement : {"refit", "weights", "scale"}
-        "refit" is :func:`haarbor.pruning.compensate`: weights and bias. "weights" fits weights only, to
+    replacement : {"refit", "sequential", "weights", "scale"}
+        "refit" is :func:`haarbor.pruning.compensate`: weights and bias, from the moments of the pass.
+        "sequential" is :func:`haarbor.pruning.sequential_compensation`, which runs the network again, once
+        for every choice of heads. "weights" fits weights only, to
         second moments that are not centred, as OSSCAR and SlimGPT do. "scale" fits one factor per head, as
         Kwon et al. do.
 
@@ -53,6 +56,8 @@ def replacement_fits(
     """
     if replacement == "refit":
         return compensate(model, calibration.heads, removed, None, moments=calibration.moments)
+    if replacement == "sequential":
+        return sequential_compensation(model, calibration.heads, removed, calibration.batches)
     fits = []
     for moment, layer, gone in zip(
         calibration.moments, calibration.heads.layers, calibration.heads.by_layer(removed), strict=True

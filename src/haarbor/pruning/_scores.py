@@ -64,7 +64,7 @@ class Score:
     @property
     def gradient_free(self) -> bool:
         """Whether forward passes are enough."""
-        return "gradients" not in self.needs
+        return not self.needs & {"gradients", "sensitivities"}
 
 
 SCORES: dict[str, Score] = {}
@@ -89,7 +89,7 @@ def register_score(
         Gives one number per head; the lowest goes first.
     meaning : str
         What goes first, in a line.
-    needs : iterable of {"attention", "gradients", "responses"}
+    needs : iterable of {"attention", "gradients", "responses", "sensitivities"}
         What of the pass it reads beyond the moments.
     control : bool, default False
         Whether it only serves for comparison and is never recommended.
@@ -275,8 +275,8 @@ def _relative_norms(calibration: CalibrationPass, *, per_token: bool = True) -> 
     return relative_output_norms(calibration.moments, calibration.heads, per_token=per_token)
 
 
-def _elimination_ranks(calibration: CalibrationPass, responses: FloatArray | None = None) -> FloatArray:
-    return backward_elimination(calibration.moments, calibration.heads, responses=responses).ranks
+def _elimination_ranks(calibration: CalibrationPass, **given: Any) -> FloatArray:
+    return backward_elimination(calibration.moments, calibration.heads, **given).ranks
 
 
 def _add(
@@ -289,8 +289,11 @@ def _add(
 _add("leftover", "heads whose output the rest of their layer can give instead, without a backward pass",
      lambda calibration: _elimination_ranks(calibration))  # fmt: skip
 _add("leftover-response", "the same, counted by how the network's answers change without each head",
-     lambda calibration: _elimination_ranks(calibration, calibration.responses.values),
+     lambda calibration: _elimination_ranks(calibration, responses=calibration.responses.values),
      "responses")  # fmt: skip
+_add("leftover-fisher", "the same, counted by the loss that errors in each direction of the output cost",
+     lambda calibration: _elimination_ranks(calibration, sensitivities=calibration.sensitivities),
+     "sensitivities")  # fmt: skip
 _add("response", "heads without which the network's answers change little, their layer refitted",
      lambda calibration: calibration.responses.values, "responses")  # fmt: skip
 _add(

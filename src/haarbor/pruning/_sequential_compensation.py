@@ -68,8 +68,9 @@ def sequential_compensation(
 
     .. math:: \sum_t \|r_t + o_t - r'_t - W x'_t - b\|^2 / \|r_t + o_t\|^2 + \lambda \|W - W_0\|^2.
 
-    So a layer also makes up, as far as it can, for what the layers below it got wrong. Where the residual stream was not found, or the output is normalised
-    before it is added (Gemma 3), the layer's own output :math:`o_t` is the target.
+    So a layer also makes up, as far as it can, for what the layers below it got wrong. Where the residual
+    stream was not found, or the output is normalised before it is added (Gemma 3), the layer's own output
+    :math:`o_t` is the target.
 
     That a layer is fitted on the inputs it gets after pruning, and aims at the output of the whole network,
     is how OSSCAR and SlimGPT go through a network as well; aiming at the residual stream, relative to its
