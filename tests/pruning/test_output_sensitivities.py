@@ -26,8 +26,11 @@ def exact_loss(model, batch):
 EXACT = Metric("exact", exact_loss)
 
 
+CHANNELS = [0, 5, 11, 30]
+
+
 def slow_sensitivity(model, heads, batch, number):
-    """Derivatives by central differences, one entry of the layer's output at a time, in float64."""
+    """Derivatives by central differences, one entry of the layer's output at a time, for some channels."""
     seen = {}
 
     def loss(token, channel, step):
@@ -57,23 +60,23 @@ def slow_sensitivity(model, heads, batch, number):
     for handle in handles:
         handle.remove()
     sizes = np.linalg.norm((seen["r"] + seen["o"])[0].numpy(), axis=1)
-    n_tokens, width = seen["o"].shape[1:]
-    found = np.zeros((width, width))
-    for token in range(n_tokens):
-        gradient = np.array(
-            [(loss(token, c, 1e-5)[0] - loss(token, c, -1e-5)[0]) / 2e-5 for c in range(width)]
-        )
+    found = np.zeros((len(CHANNELS), len(CHANNELS)))
+    for token in range(seen["o"].shape[1]):
+        gradient = np.array([(loss(token, c, 1e-5)[0] - loss(token, c, -1e-5)[0]) / 2e-5 for c in CHANNELS])
         found += sizes[token] ** 2 * np.outer(gradient, gradient)
     return found / loss(0, 0, 0.0)[1]
 
 
 def test_they_are_those_of_differences():
-    model = network("llama").double()
-    batch = model_batches([{"input_ids": batches("llama")[0].inputs["input_ids"][:1, :4]}])[0]
+    # Its norms stay in float64, unlike those of a llama.
+    model = network("gpt2").double()
+    batch = model_batches([{"input_ids": batches("gpt2")[0].inputs["input_ids"][:1, :4]}])[0]
     heads = network_heads(model, batch)
     found = output_sensitivities(model, heads, [batch], EXACT)
     expected = slow_sensitivity(model, heads, batch, 2)
-    np.testing.assert_allclose(found[2], expected, atol=1e-5 * abs(expected).max())
+    np.testing.assert_allclose(
+        found[2][np.ix_(CHANNELS, CHANNELS)], expected, atol=1e-5 * abs(expected).max()
+    )
     # Two batches give the mean by their answers, and no gradient is left behind.
     twice = output_sensitivities(model, heads, [batch, batch], EXACT)
     assert_close(twice[0], found[0], scale=1e3)

@@ -14,7 +14,7 @@ from haarbor.pruning._layer_moments import LayerMoments
 from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
 from haarbor.pruning._output_norms import require_residual
 
-__all__ = ["Elimination", "backward_elimination"]
+__all__ = ["Elimination", "LayerElimination", "backward_elimination"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +35,19 @@ class Elimination:
         return places
 
 
-class _Layer:
-    """Backward elimination within one layer, in closed form."""
+class LayerElimination:
+    """Backward elimination within one layer, in closed form.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (width, width)
+        Of the heads' joined outputs; or their second moments.
+    weight : ndarray, shape (n_outputs, width)
+        Of the output projection.
+    layer : LayerHeads
+    ridge : float
+        Relative to the mean of the diagonal.
+    """
 
     def __init__(self, covariance: FloatArray, weight: FloatArray, layer: LayerHeads, ridge: float) -> None:
         self.layer = layer
@@ -60,9 +71,11 @@ class _Layer:
             self.costs[head] = max(float(np.sum(lost.T * solved)), 0.0)
 
     def cheapest(self) -> tuple[float, int]:
+        """Cost of the next head to go, in its units, and its number."""
         return min((cost / float(self.units[head]), head) for head, cost in self.costs.items())
 
     def remove(self, head: int) -> None:
+        """Remove a head and refit the others."""
         part = self.layer.channels(head)
         spread = np.linalg.solve(self.inverse[part, part], self.inverse[part, :])
         self.weight -= self.weight[:, part] @ spread
@@ -142,7 +155,7 @@ def backward_elimination(
     layers = []
     for moment, weight, layer, start in zip(moments, weights, heads.layers, starts[:-1], strict=True):
         covariance = moment.relative_covariance if relative else moment.covariance
-        candidates = _Layer(covariance, weight, layer, ridge)
+        candidates = LayerElimination(covariance, weight, layer, ridge)
         if responses is None:
             candidates.units[:] = 1.0 if relative else moment.residual_energy
         else:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from haarbor.array_types import BoolArray, FloatArray, frozen
+from haarbor.pruning._backward_elimination import LayerElimination
 from haarbor.pruning._budgets import removal_of_count
 from haarbor.pruning._compensation import require_ridge
 from haarbor.pruning._layer_moments import LayerMoments
@@ -38,11 +39,14 @@ def osscar_ranks(moments: Sequence[LayerMoments], heads: NetworkHeads, *, ridge:
     ndarray of float, shape (n_heads,)
         0 for the first to go.
     """
+    require_ridge(ridge)
     places = []
-    for number, error in enumerate(_errors(moments, heads, ridge)):
-        n_heads = heads.layers[number].n_heads
-        own = np.empty(n_heads)
-        for place, head in enumerate(_cheapest(error, frozenset(), n_heads, n_heads)):
+    for moment, layer in zip(moments, heads.layers, strict=True):
+        own = np.empty(layer.n_heads)
+        elimination = LayerElimination(moment.second, moment.weight, layer, ridge)
+        for place in range(layer.n_heads):
+            _cost, head = elimination.cheapest()
+            elimination.remove(head)
             own[head] = place
         places.append(own)
     return layer_quota_ranks(np.concatenate(places), heads)
