@@ -32,9 +32,9 @@ from haarbor.pruning._scores import needed_parts, score_removal, scores_named
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 METHODS = (
+    ("leftover-share", "refit"),
+    ("leftover-share", "sequential"),
     ("leftover", "refit"),
-    ("leftover", "sequential"),
-    ("leftover-fisher", "refit"),
     ("osscar", "weights"),
     ("osscar", "refit"),
     ("slimgpt", "weights"),

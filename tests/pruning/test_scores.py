@@ -49,9 +49,7 @@ def test_scores_by_responses_need_a_pass_that_has_them():
     model, data = network("llama"), batches("llama", 2)
     with pytest.raises(PruningError, match="needs the responses of the heads"):
         pruning_scores(calibration_pass(model, data), ["response"])
-    with pytest.raises(
-        SettingError, match="parts must be among attention, gradients, responses, sensitivities"
-    ):
+    with pytest.raises(SettingError, match="parts must be among attention, gradients, responses"):
         calibration_pass(model, data, parts={"answers"})
     found = calibration_pass(model, data, parts={"responses"})
     scores = pruning_scores(found, ["response", "leftover-response"])

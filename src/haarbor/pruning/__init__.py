@@ -30,7 +30,6 @@ from haarbor.pruning._network_heads import (
     residual_input,
 )
 from haarbor.pruning._output_norms import relative_output_norms
-from haarbor.pruning._output_sensitivities import output_sensitivities
 from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._pruned_checkpoint import load_pruned, save_pruned
 from haarbor.pruning._pruning_data import PruningData, pruning_data
@@ -85,7 +84,6 @@ __all__ = [
     "model_batches",
     "n_parameters",
     "network_heads",
-    "output_sensitivities",
     "possible_counts",
     "projection_weight",
     "prune_heads",

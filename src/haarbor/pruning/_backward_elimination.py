@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
-from haarbor.errors import DataError
+from haarbor.errors import DataError, SettingError
 from haarbor.pruning._compensation import require_ridge
 from haarbor.pruning._layer_moments import LayerMoments
 from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
@@ -89,8 +89,8 @@ def backward_elimination(
     heads: NetworkHeads,
     *,
     relative: bool = True,
+    shares: bool = False,
     responses: FloatArray | None = None,
-    sensitivities: Sequence[FloatArray] | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
@@ -107,15 +107,15 @@ def backward_elimination(
     relative : bool, default True
         Whether the error at each token is divided by the squared norm of the residual stream at that
         token, or the mean error by the mean squared norm. Both make layers comparable.
+    shares : bool, default False
+        Whether errors are counted as shares of what the layer's own attention gives, beyond its mean. A layer
+        that writes little into a large residual stream then loses as many heads as any other, not all of
+        them first: between one order by errors as they are and the same quota for every layer.
     responses : ndarray, shape (n_heads,), optional
         Measured damage of each head's own removal, such as
         :func:`haarbor.pruning.head_responses`. The error of a head is then counted in units of
         this damage: its cost equals the damage while its layer is whole, and grows as the heads are
         removed that could replace it.
-    sensitivities : sequence of ndarray, one (n_outputs, n_outputs) per layer, optional
-        How much errors of a layer's output cost in each direction, such as
-        :func:`haarbor.pruning.output_sensitivities`; all directions cost the same if not given. Only with
-        `relative`.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -129,14 +129,12 @@ def backward_elimination(
     refitted projection, removing the channels :math:`h` leaves the error
     :math:`\operatorname{tr}(W_h P_{hh}^{-1} W_h^\top)`; then :math:`W \leftarrow W - W_h P_{hh}^{-1} P_{h,:}`
     and :math:`P \leftarrow P - P_{:,h} P_{hh}^{-1} P_{h,:}`. The last head of a layer costs what
-    is lost without it. With sensitivities :math:`G`, the error is
-    :math:`\operatorname{tr}(G W_h P_{hh}^{-1} W_h^\top)`; the refit is the same.
+    is lost without it.
 
     The error and both updates are those of OSSCAR (Meng et al. 2024, arXiv 2403.12983), which minimises it
     layer by layer; ZipLM (Kurtic et al. 2023, arXiv 2302.04089) and SlimGPT (Ling et al. 2024, arXiv
     2412.18110) are relatives. Ours are the centring (what is constant goes into the bias), the weight of each
-    token, the one order across all layers, and responses as units. Covariance and sensitivities together are
-    the Kronecker-factored curvature of the LLM Surgeon (van der Ouderaa et al. 2023, arXiv 2312.17244).
+    token, the one order across all layers, and shares and responses as units.
     """
     require_ridge(ridge)
     if responses is not None and (
@@ -147,16 +145,21 @@ def backward_elimination(
             f"shape {responses.shape}."
             " Pass what head_responses gave."
         )
+    if shares and responses is not None:
+        raise SettingError(
+            "errors must be counted in one way: as shares or by responses; found both. Leave one out."
+        )
     require_residual(moments)
-    weights = [moment.weight for moment in moments]
-    if sensitivities is not None:
-        weights = _weighted(weights, sensitivities, relative)
     starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
     layers = []
-    for moment, weight, layer, start in zip(moments, weights, heads.layers, starts[:-1], strict=True):
+    for moment, layer, start in zip(moments, heads.layers, starts[:-1], strict=True):
         covariance = moment.relative_covariance if relative else moment.covariance
-        candidates = LayerElimination(covariance, weight, layer, ridge)
-        if responses is None:
+        candidates = LayerElimination(covariance, moment.weight, layer, ridge)
+        if shares:
+            given = float(np.sum((moment.weight @ covariance) * moment.weight))
+            # A layer that gives nothing but its mean has no errors to count.
+            candidates.units[:] = given if given > 0 else 1.0
+        elif responses is None:
             candidates.units[:] = 1.0 if relative else moment.residual_energy
         else:
             measured = responses[start : start + layer.n_heads]
@@ -178,21 +181,3 @@ def backward_elimination(
         if layers[number].kept:
             offers[number] = layers[number].cheapest()
     return Elimination(np.array(order), np.array(increases))
-
-
-def _weighted(
-    weights: Sequence[FloatArray], sensitivities: Sequence[FloatArray], relative: bool
-) -> list[FloatArray]:
-    """Projections whose plain errors are the errors counted by their sensitivities."""
-    shapes = [(weight.shape[0],) * 2 for weight in weights]
-    found = [sensitivity.shape for sensitivity in sensitivities]
-    if not relative or found != shapes or not all(np.isfinite(given).all() for given in sensitivities):
-        raise DataError(
-            "sensitivities must be one finite square matrix per layer, as wide as its output, and go with "
-            f"relative errors; found {len(found)} for {len(shapes)} layers. Pass those of this network."
-        )
-    roots = []
-    for weight, sensitivity in zip(weights, sensitivities, strict=True):
-        values, vectors = np.linalg.eigh(sensitivity)
-        roots.append(np.sqrt(np.maximum(values, 0.0))[:, None] * (vectors.T @ weight))
-    return roots

@@ -21,12 +21,11 @@ from haarbor.pruning._layer_moments import LayerMoments, MomentHooks
 from haarbor.pruning._metrics import Measure, Metric, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
-from haarbor.pruning._output_sensitivities import output_sensitivities
 from haarbor.pruning._projection_hooks import projection_hooks
 
 __all__ = ["CalibrationPass", "Part", "calibration_pass", "require_parts"]
 
-Part = Literal["attention", "gradients", "responses", "sensitivities"]
+Part = Literal["attention", "gradients", "responses"]
 """What a pass may gather beyond the moments of the heads' outputs."""
 
 
@@ -38,8 +37,7 @@ class CalibrationPass:
     moments: tuple[LayerMoments, ...]
     """Of the heads' outputs, one per layer."""
     parts: dict[str, Any]
-    """What else was gathered, by name; read it as `attention`, `gradients`, `responses` and
-    `sensitivities`."""
+    """What else was gathered, by name; read it as `attention`, `gradients` and `responses`."""
     n_samples: int
     batches: tuple[ModelBatch, ...] = ()
     """What the model was shown, for refits that run it again."""
@@ -82,17 +80,6 @@ class CalibrationPass:
         """
         return self._part("responses")  # type: ignore[no-any-return]
 
-    @property
-    def sensitivities(self) -> tuple[FloatArray, ...]:
-        """How much errors of each layer's output cost, by direction; one matrix per layer.
-
-        Raises
-        ------
-        PruningError
-            If the pass was made without.
-        """
-        return self._part("sensitivities")  # type: ignore[no-any-return]
-
     def _part(self, name: Part) -> Any:
         if name not in self.parts:
             raise PruningError(
@@ -124,10 +111,10 @@ def calibration_pass(
         In eval mode.
     calibration : iterable
         Batches, as for :func:`haarbor.ablate`. They must not be the data that the network is measured on.
-    parts : collection of {"attention", "gradients", "responses", "sensitivities"}
+    parts : collection of {"attention", "gradients", "responses"}
         Moments come from one forward pass. Attention is recorded in the same pass, and organised
-        sample by sample; gradients and sensitivities need a backward pass as well, one per batch; responses
-        need further forward passes of a few samples, see :func:`haarbor.pruning.head_responses`.
+        sample by sample; gradients need a backward pass as well, one per batch; responses need further
+        forward passes of a few samples, see :func:`haarbor.pruning.head_responses`.
     metric : str, Metric or function, default "loss"
         Its gradient is taken (for the accuracy, that of the classification loss), and it decides what of
         a batch the model is shown.
@@ -177,8 +164,6 @@ def calibration_pass(
         gathered["attention"] = attention.statistics()
     if "gradients" in parts:
         gathered["gradients"] = frozen(np.stack(gradients))
-    if "sensitivities" in parts:
-        gathered["sensitivities"] = output_sensitivities(model, known, given, chosen)
     moments = hooks.moments()
     if "responses" in parts:
         gathered["responses"] = head_responses(model, known, moments, batches, on_progress=on_progress)

@@ -11,7 +11,7 @@ from haarbor.array_types import BoolArray, frozen
 from haarbor.errors import SettingError
 from haarbor.options import found_text
 from haarbor.pruning._calibration_pass import CalibrationPass
-from haarbor.pruning._compensation import Compensation, compensate, fitted_projection
+from haarbor.pruning._compensation import Compensation, LayerFit, compensate, fitted_projection
 from haarbor.pruning._head_scales import scaled_projection
 from haarbor.pruning._sequential_compensation import sequential_compensation
 
@@ -58,7 +58,7 @@ def replacement_fits(
         return compensate(model, calibration.heads, removed, None, moments=calibration.moments)
     if replacement == "sequential":
         return sequential_compensation(model, calibration.heads, removed, calibration.batches)
-    fits = []
+    fits: list[LayerFit | None] = []
     for moment, layer, gone in zip(
         calibration.moments, calibration.heads.layers, calibration.heads.by_layer(removed), strict=True
     ):

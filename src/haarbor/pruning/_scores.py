@@ -64,7 +64,7 @@ class Score:
     @property
     def gradient_free(self) -> bool:
         """Whether forward passes are enough."""
-        return not self.needs & {"gradients", "sensitivities"}
+        return "gradients" not in self.needs
 
 
 SCORES: dict[str, Score] = {}
@@ -89,7 +89,7 @@ def register_score(
         Gives one number per head; the lowest goes first.
     meaning : str
         What goes first, in a line.
-    needs : iterable of {"attention", "gradients", "responses", "sensitivities"}
+    needs : iterable of {"attention", "gradients", "responses"}
         What of the pass it reads beyond the moments.
     control : bool, default False
         Whether it only serves for comparison and is never recommended.
@@ -119,12 +119,13 @@ def register_score(
         )
     if name in SCORES:
         raise SettingError(f"there is a score {name!r} already. Choose another name.")
-    if not callable(function) or not (choice is None or callable(choice)):
-        wrong = choice if callable(function) else function
-        raise SettingError(
-            f"a score must be a function of the calibration pass; found {printable(repr(wrong))[:80]}. "
-            "Pass one that gives a number per head."
-        )
+    functions: tuple[Any, ...] = (function,) if choice is None else (function, choice)
+    for given in functions:
+        if not callable(given):
+            raise SettingError(
+                f"a score must be a function of the calibration pass; found {printable(repr(given))[:80]}. "
+                "Pass one that gives a number per head."
+            )
     gathered: Any = frozenset(needs) if isinstance(needs, Iterable) and not isinstance(needs, str) else needs
     require_parts(gathered)
     SCORES[name] = Score(name, meaning, function, gathered, control, choice)
@@ -288,12 +289,11 @@ def _add(
 
 _add("leftover", "heads whose output the rest of their layer can give instead, without a backward pass",
      lambda calibration: _elimination_ranks(calibration))  # fmt: skip
+_add("leftover-share", "the same, counted as a share of what the attention of its layer gives",
+     lambda calibration: _elimination_ranks(calibration, shares=True))  # fmt: skip
 _add("leftover-response", "the same, counted by how the network's answers change without each head",
      lambda calibration: _elimination_ranks(calibration, responses=calibration.responses.values),
      "responses")  # fmt: skip
-_add("leftover-fisher", "the same, counted by the loss that errors in each direction of the output cost",
-     lambda calibration: _elimination_ranks(calibration, sensitivities=calibration.sensitivities),
-     "sensitivities")  # fmt: skip
 _add("response", "heads without which the network's answers change little, their layer refitted",
      lambda calibration: calibration.responses.values, "responses")  # fmt: skip
 _add(
