@@ -131,6 +131,7 @@ def arguments() -> argparse.Namespace:
         parser.add_argument(f"--{option}", type=Path)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--scores", help="names with commas; all of them by default")
+    parser.add_argument("--replacements", help="names with commas; all of them by default")
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--calibration", type=int, help="batches to calibrate on; all by default")
     parser.add_argument("--evaluation", type=int, help="batches to measure on; all by default")
@@ -144,8 +145,14 @@ def main() -> None:
     given = arguments()
     options = ("networks", "wikitext", "cifar", "data", "model")
     places = Places(**{option: getattr(given, option) for option in options})
-    wanted = None if given.scores is None else given.scores.split(",")
-    methods = tuple(method for method in METHODS if wanted is None or method[0] in wanted)
+    scores, replacements = (
+        None if text is None else text.split(",") for text in (given.scores, given.replacements)
+    )
+    methods = tuple(
+        (score, replacement)
+        for score, replacement in METHODS
+        if (scores is None or score in scores) and (replacements is None or replacement in replacements)
+    )
     sizes = {"n_calibration": given.calibration, "n_evaluation": given.evaluation}
     processor = torch.cuda.get_device_name() if given.device.startswith("cuda") else "processor only"
     machine = f"{machine_line()}, torch {torch.__version__}, {processor}"

@@ -48,6 +48,12 @@ def test_exchanges_undo_what_was_greedy():
     assert exchanged(error, frozenset({1, 2}), 3) == {1, 2}
     assert exchanged(error, frozenset(), 3) == frozenset()
 
+    def mirrored(removed):
+        return error([2 - head for head in removed])
+
+    # Whichever head helps most comes back, be it the first or the last.
+    assert exchanged(mirrored, frozenset({2, 1}), 3) == {0, 1}
+
 
 def test_exchanges_never_raise_the_error_and_keep_the_number(rng):
     layer = layer_heads(5, 2)
