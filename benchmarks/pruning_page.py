@@ -1,6 +1,6 @@
-"""Tables of docs/pruning.md, made of the files that benchmarks/pruning.py writes.
+"""Tables of docs/pruning.md, made of the files that pruning.py and pruning_baselines.py write.
 
-    python benchmarks/pruning_page.py docs/results/pruning
+    python benchmarks/pruning_page.py docs/results/pruning docs/results/pruning_baselines
 
 On the page each table follows the comment that is printed before it, up to the next blank line; a test
 compares them with the files.
@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["loaded_cases", "page_tables", "result_tables"]
+__all__ = ["baseline_tables", "loaded_cases", "page_tables", "result_tables"]
 
 _SUMMED_UP, _REPLACEMENT = ("leftover-response", "leftover"), "refit"
+_CLEAR = 2
+"""Standard errors beyond which a difference is called clear."""
 _MARKER = re.compile(r"<!-- table ([^\n]+?) -->\n(.*?)(?=\n[ \t]*\n|\Z)", re.DOTALL)
 
 
@@ -36,6 +38,44 @@ def result_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
     }
     summaries = {f"summary {score}": summary_table(cases, score) for score in _SUMMED_UP}
     return {**summaries, **tables} if cases else {}
+
+
+def baseline_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
+    """Markdown of the comparisons with the methods of others, such as "baselines smollm2"."""
+    tables = {f"baselines {case['name']}": _baseline_table(case) for case in cases}
+    return {"baselines summary": _baseline_summary(cases), **tables} if cases else {}
+
+
+def _baseline_table(case: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            row["score"],
+            row["replacement"],
+            *(
+                _with_error(*pair, sign="+")
+                for pair in zip(row["damage"], row["standard_errors"], strict=True)
+            ),
+        ]
+        for row in case["rows"]
+    ]
+    return _markdown(["damage", "removed heads", *_percentages(case["shares"])], rows)
+
+
+def _baseline_summary(cases: list[dict[str, Any]]) -> str:
+    """In how many comparisons a method does clearly more damage than ours, and clearly less."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for case in cases:
+        for row in case["rows"]:
+            if [row["score"], row["replacement"]] == case["compared_with"]:
+                continue
+            found = counts.setdefault((row["score"], row["replacement"]), [0, 0, 0])
+            for more, error in zip(row["more_than_ours"], row["standard_errors_of_more"], strict=True):
+                found[0] += more > _CLEAR * error
+                found[1] += more < -_CLEAR * error
+                found[2] += 1
+    ours = " with ".join(cases[0]["compared_with"])
+    rows = [[*method, *map(str, found)] for method, found in counts.items()]
+    return _markdown([f"against {ours}", "removed heads", "clearly worse", "clearly better", "of"], rows)
 
 
 def page_tables(page: str) -> dict[str, str]:
@@ -102,7 +142,8 @@ def _markdown(head: list[str], rows: list[list[str]]) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python benchmarks/pruning_page.py FOLDER")
-    for name, table in result_tables(loaded_cases(Path(sys.argv[1]))).items():
+    if len(sys.argv) != 3:
+        sys.exit("usage: python benchmarks/pruning_page.py FOLDER FOLDER_OF_BASELINES")
+    made = result_tables(loaded_cases(Path(sys.argv[1]))) | baseline_tables(loaded_cases(Path(sys.argv[2])))
+    for name, table in made.items():
         print(f"<!-- table {name} -->\n{table}\n")

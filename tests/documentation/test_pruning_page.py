@@ -18,7 +18,11 @@ def loaded_module():
 
 
 pruning_page = loaded_module()
-MEASURED = pruning_page.result_tables(pruning_page.loaded_cases(ROOT / "docs" / "results" / "pruning"))
+RESULTS = ROOT / "docs" / "results"
+MEASURED = {
+    **pruning_page.result_tables(pruning_page.loaded_cases(RESULTS / "pruning")),
+    **pruning_page.baseline_tables(pruning_page.loaded_cases(RESULTS / "pruning_baselines")),
+}
 SHOWN = pruning_page.page_tables((ROOT / "docs" / "pruning.md").read_text(encoding="utf-8"))
 
 
@@ -88,3 +92,27 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch, capsys):
 def test_page_with_a_table_twice_is_refused():
     with pytest.raises(ValueError, match="'summary' is there twice"):
         pruning_page.page_tables("<!-- table summary -->\n| a |\n\n<!-- table summary -->\n| a |\n")
+
+
+def made_row(score, replacement, more):
+    return {
+        "score": score,
+        "replacement": replacement,
+        "damage": [0.1, 0.2],
+        "standard_errors": [0.01, 0.02],
+        "more_than_ours": more,
+        "standard_errors_of_more": [0.01, 0.01],
+    }
+
+
+def test_clear_differences_to_the_methods_of_others_are_counted(tmp_path):
+    rows = [made_row("ours", "refit", [0, 0]), made_row("theirs", "zero", [0.021, -0.03])]
+    case = {"name": "ants", "role": "chosen on", "shares": [0.1, 0.3], "rows": rows}
+    (tmp_path / "ants.json").write_text(json.dumps({**case, "compared_with": ["ours", "refit"]}))
+    (tmp_path / "bees.json").write_text(
+        json.dumps({**case, "name": "bees", "compared_with": ["ours", "refit"]})
+    )
+    tables = pruning_page.baseline_tables(pruning_page.loaded_cases(tmp_path))
+    assert list(tables) == ["baselines summary", "baselines ants", "baselines bees"]
+    assert tables["baselines summary"].splitlines()[2:] == ["| theirs | zero | 2 | 2 | 4 |"]
+    assert tables["baselines ants"].splitlines()[3] == "| theirs | zero | +0.100 ±0.010 | +0.200 ±0.020 |"

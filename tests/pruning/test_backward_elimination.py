@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from haarbor.errors import DataError
+from haarbor.errors import DataError, SettingError
 from haarbor.pruning import NetworkHeads, backward_elimination
 from tests.assertions import assert_close
 from tests.pruning.builders import layer_heads, moments_of
@@ -97,3 +97,40 @@ def test_responses_that_do_not_fit_are_refused(rng, responses):
     moments = [moments_of(rng.normal(size=(60, 4)), rng.normal(size=(3, 4)), np.ones(60))]
     with pytest.raises(DataError, match="responses must be one finite number per head"):
         backward_elimination(moments, heads, responses=np.array(responses))
+
+
+def test_shares_are_of_what_the_layer_gives_itself(rng):
+    heads = NetworkHeads((layer_heads(3, 2), layer_heads(3, 2)))
+    xs = [rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6)) for _ in range(2)]
+    weights = [rng.normal(size=(4, 6)) for _ in range(2)]
+    moments = [moments_of(x, weight, np.ones(60)) for x, weight in zip(xs, weights, strict=True)]
+    found = backward_elimination(moments, heads, shares=True, ridge=0.01)
+    # The same as scaling the output of every layer to one.
+    centred = [x - x.mean(0) for x in xs]
+    sizes = [np.sqrt(np.mean(np.sum((x @ w.T) ** 2, axis=1))) for x, w in zip(centred, weights, strict=True)]
+    scaled = [weight / size for weight, size in zip(weights, sizes, strict=True)]
+    order, increases = greedy_leftovers(centred, scaled, 2, 0.01)
+    assert found.order.tolist() == [3 * layer + head for layer, head in order]
+    assert_close(found.increases, increases, scale=1e4 * max(increases))
+    # So neither the scale of a layer nor that of its residual stream counts.
+    smaller = [moments[0], moments_of(xs[1], 1e-3 * weights[1], np.full(60, 100.0))]
+    assert (
+        backward_elimination(smaller, heads, shares=True, ridge=0.01).order.tolist() == found.order.tolist()
+    )
+    # The shares of a layer sum to one, but for the ridge.
+    for layer in range(2):
+        own = [gain for head, gain in zip(found.order, found.increases, strict=True) if head // 3 == layer]
+        assert sum(own) == pytest.approx(1, abs=0.05)
+
+
+def test_shares_go_with_no_other_count(rng):
+    moments = [moments_of(rng.normal(size=(20, 4)), rng.normal(size=(4, 4)), np.ones(20))]
+    with pytest.raises(SettingError, match="errors must be counted in one way"):
+        backward_elimination(moments, NetworkHeads((layer_heads(2, 2),)), shares=True, responses=np.ones(2))
+
+
+def test_a_layer_that_gives_nothing_goes_first():
+    heads = NetworkHeads((layer_heads(2, 1), layer_heads(2, 1)))
+    x = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
+    moments = [moments_of(x, np.ones((1, 2)), np.ones(4)), moments_of(0 * x, np.ones((1, 2)), np.ones(4))]
+    assert backward_elimination(moments, heads, shares=True).order[0] in (2, 3)

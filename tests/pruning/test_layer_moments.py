@@ -42,3 +42,24 @@ def test_streamed_moments_are_those_of_all_tokens_together(name):
         centre = weighted.sum(0) / (1 / energy).sum()
         expected = ((x - centre) / energy[:, None]).T @ (x - centre) / len(x)
         assert_close(found.relative_covariance, expected, np.float32)
+
+
+def test_an_output_that_is_normalised_counts_by_what_is_added():
+    model, data = network("gemma3"), batches("gemma3", 2)
+    heads = network_heads(model, data[0])
+    layer, norm = heads.layers[1], model.model.layers[1].post_attention_layernorm
+    seen = []
+    norm.register_forward_hook(lambda _m, args, out: seen.append((args[0], out)))
+    model.model.layers[1].register_forward_pre_hook(
+        lambda _m, args, kwargs: seen.append(args[0] if args else kwargs["hidden_states"]), with_kwargs=True
+    )
+    inputs, outputs = projection_inputs(model, heads, data)[1]
+    rows = [part.reshape(-1, 32).double().numpy() for part in (seen[0], *seen[1], seen[2], *seen[3])]
+    before, added = np.concatenate([rows[0], rows[3]]), np.concatenate([rows[2], rows[5]])
+    np.testing.assert_allclose(np.concatenate([rows[1], rows[4]]), outputs, atol=1e-6)
+    factor = np.linalg.norm(added, axis=1) / np.linalg.norm(outputs, axis=1)
+    energy = np.square(before + added).sum(1) / factor**2
+    found = layer_moments(model, heads, data)[1]
+    assert layer.norm == "model.layers.1.post_attention_layernorm"
+    assert_close(found.residual_energy, energy.mean(), np.float32)
+    assert_close(found.relative_second, (inputs / energy[:, None]).T @ inputs / len(inputs), np.float32)

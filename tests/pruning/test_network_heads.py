@@ -31,6 +31,15 @@ def test_output_projections_and_blocks_are_found(name):
     assert layer.n_heads == 4
     assert layer.head_width == (6 if name == "zoo-txl" else 8)
     assert layer.head_group == (2 if name == "llama" else 1)
+    # A norm of the sum with the residual stream is none of the output.
+    assert layer.norm is None
+
+
+def test_a_norm_between_the_output_and_the_residual_stream_is_found():
+    heads = network_heads(network("gemma3"), batches("gemma3")[0])
+    assert [layer.norm for layer in heads.layers] == [
+        f"model.layers.{number}.post_attention_layernorm" for number in range(3)
+    ]
 
 
 @pytest.mark.parametrize("name", [*MADE_SMALLER, *MASKED_ONLY])

@@ -5,7 +5,7 @@ import pytest
 
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.pruning import calibration_pass, pruning_scores, register_score
-from haarbor.pruning._scores import SCORES
+from haarbor.pruning._scores import SCORES, score_removal
 from tests.assertions import assert_close
 from tests.pruning.small_networks import batches, network
 
@@ -57,3 +57,29 @@ def test_scores_by_responses_need_a_pass_that_has_them():
     assert sorted(scores["leftover-response"]) == list(range(found.heads.n_heads))
     # The cheapest head by its own response is the first to go.
     assert scores["leftover-response"][np.argmin(scores["response"])] == 0
+
+
+def test_a_choice_decides_which_heads_go_over_the_whole_network():
+    found = calibration_pass(network("llama"), batches("llama"))
+    values = np.arange(12.0)
+
+    def every_other(_seen, n_removed):
+        return np.arange(12) % 2 == 1 if n_removed == 6 else np.zeros(12, bool)
+
+    register_score("odd", lambda _seen: values, choice=every_other)
+    try:
+        assert score_removal("odd", values, found, 6).tolist() == [False, True] * 6
+        # Per layer, the numbers decide.
+        assert np.flatnonzero(score_removal("odd", values, found, 3, within="layer")).tolist() == [0, 4, 8]
+        with pytest.raises(DataError, match="the choice of the score 'odd' must be True at 5 of 12 heads"):
+            score_removal("odd", values, found, 5)
+    finally:
+        del SCORES["odd"]
+    register_score("first-layer", lambda _seen: values, choice=lambda _seen, n_removed: values < n_removed)
+    try:
+        with pytest.raises(DataError, match=r"every layer must keep a head; .* leaves none in layer 0"):
+            score_removal("first-layer", values, found, 4)
+    finally:
+        del SCORES["first-layer"]
+    with pytest.raises(SettingError, match="a score must be a function of the calibration pass; found 3"):
+        register_score("wrong", lambda _seen: values, choice=3)

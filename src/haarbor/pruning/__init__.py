@@ -38,6 +38,7 @@ from haarbor.pruning._pruning_data import PruningData, pruning_data
 from haarbor.pruning._pruning_study import PruningStudy, pruning_study, score_names
 from haarbor.pruning._recommendation import Recommendation, recommendation
 from haarbor.pruning._scores import Score, pruning_scores, register_score
+from haarbor.pruning._sequential_compensation import sequential_compensation
 from haarbor.pruning._standard_checkpoint import standard_model
 from haarbor.pruning._whole_folder import folder_place, whole_folder
 from haarbor.zoo import n_parameters
@@ -108,6 +109,7 @@ __all__ = [
     "save_pruned",
     "score_controls",
     "score_names",
+    "sequential_compensation",
     "standard_model",
     "whole_folder",
     "write_mask",

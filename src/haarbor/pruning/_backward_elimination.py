@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
-from haarbor.errors import DataError
+from haarbor.errors import DataError, SettingError
 from haarbor.pruning._compensation import require_ridge
 from haarbor.pruning._layer_moments import LayerMoments
 from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
 from haarbor.pruning._output_norms import require_residual
 
-__all__ = ["Elimination", "backward_elimination"]
+__all__ = ["Elimination", "LayerElimination", "backward_elimination"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +35,19 @@ class Elimination:
         return places
 
 
-class _Layer:
-    """Backward elimination within one layer, in closed form."""
+class LayerElimination:
+    """Backward elimination within one layer, in closed form.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (width, width)
+        Of the heads' joined outputs; or their second moments.
+    weight : ndarray, shape (n_outputs, width)
+        Of the output projection.
+    layer : LayerHeads
+    ridge : float
+        Relative to the mean of the diagonal.
+    """
 
     def __init__(self, covariance: FloatArray, weight: FloatArray, layer: LayerHeads, ridge: float) -> None:
         self.layer = layer
@@ -60,9 +71,11 @@ class _Layer:
             self.costs[head] = max(float(np.sum(lost.T * solved)), 0.0)
 
     def cheapest(self) -> tuple[float, int]:
+        """Cost of the next head to go, in its units, and its number."""
         return min((cost / float(self.units[head]), head) for head, cost in self.costs.items())
 
     def remove(self, head: int) -> None:
+        """Remove a head and refit the others."""
         part = self.layer.channels(head)
         spread = np.linalg.solve(self.inverse[part, part], self.inverse[part, :])
         self.weight -= self.weight[:, part] @ spread
@@ -76,14 +89,16 @@ def backward_elimination(
     heads: NetworkHeads,
     *,
     relative: bool = True,
+    shares: bool = False,
     responses: FloatArray | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
 
     The first head to go is the one whose output the remaining heads of its layer can best replace, by
-    least squares on the calibration data. This is the optimal brain surgeon for blocks of weights, with
-    the covariance of the heads' outputs in place of the Hessian. It needs one forward pass and no gradient.
+    least squares on the calibration data. This is the optimal brain surgeon (Hassibi & Stork 1993) for blocks
+    of weights, with the covariance of the heads' outputs in place of the Hessian. It needs one forward pass
+    and no gradient.
 
     Parameters
     ----------
@@ -92,6 +107,10 @@ def backward_elimination(
     relative : bool, default True
         Whether the error at each token is divided by the squared norm of the residual stream at that
         token, or the mean error by the mean squared norm. Both make layers comparable.
+    shares : bool, default False
+        Whether errors are counted as shares of what the layer's own attention gives, beyond its mean. A layer
+        that writes little into a large residual stream then loses as many heads as any other, not all of
+        them first: between one order by errors as they are and the same quota for every layer.
     responses : ndarray, shape (n_heads,), optional
         Measured damage of each head's own removal, such as
         :func:`haarbor.pruning.head_responses`. The error of a head is then counted in units of
@@ -111,6 +130,11 @@ def backward_elimination(
     :math:`\operatorname{tr}(W_h P_{hh}^{-1} W_h^\top)`; then :math:`W \leftarrow W - W_h P_{hh}^{-1} P_{h,:}`
     and :math:`P \leftarrow P - P_{:,h} P_{hh}^{-1} P_{h,:}`. The last head of a layer costs what
     is lost without it.
+
+    The error and both updates are those of OSSCAR (Meng et al. 2024, arXiv 2403.12983), which minimises it
+    layer by layer; ZipLM (Kurtic et al. 2023, arXiv 2302.04089) and SlimGPT (Ling et al. 2024, arXiv
+    2412.18110) are relatives. Ours are the centring (what is constant goes into the bias), the weight of each
+    token, the one order across all layers, and shares and responses as units.
     """
     require_ridge(ridge)
     if responses is not None and (
@@ -121,13 +145,21 @@ def backward_elimination(
             f"shape {responses.shape}."
             " Pass what head_responses gave."
         )
+    if shares and responses is not None:
+        raise SettingError(
+            "errors must be counted in one way: as shares or by responses; found both. Leave one out."
+        )
     require_residual(moments)
     starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
     layers = []
     for moment, layer, start in zip(moments, heads.layers, starts[:-1], strict=True):
         covariance = moment.relative_covariance if relative else moment.covariance
-        candidates = _Layer(covariance, moment.weight, layer, ridge)
-        if responses is None:
+        candidates = LayerElimination(covariance, moment.weight, layer, ridge)
+        if shares:
+            given = float(np.sum((moment.weight @ covariance) * moment.weight))
+            # A layer that gives nothing but its mean has no errors to count.
+            candidates.units[:] = given if given > 0 else 1.0
+        elif responses is None:
             candidates.units[:] = 1.0 if relative else moment.residual_energy
         else:
             measured = responses[start : start + layer.n_heads]

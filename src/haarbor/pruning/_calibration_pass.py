@@ -44,6 +44,8 @@ class CalibrationPass:
     parts: dict[str, Any]
     """What else was gathered, by name; read it as `attention`, `gradients` and `responses`."""
     n_samples: int
+    batches: tuple[ModelBatch, ...] = ()
+    """What the model was shown, for refits that run it again."""
 
     @property
     def means(self) -> list[FloatArray]:
@@ -200,7 +202,9 @@ def calibration_pass(
     moments = hooks.moments()
     if "responses" in parts:
         gathered["responses"] = head_responses(model, known, moments, batches, on_progress=on_progress)
-    return CalibrationPass(heads=known, moments=moments, parts=gathered, n_samples=n_samples)
+    return CalibrationPass(
+        heads=known, moments=moments, parts=gathered, n_samples=n_samples, batches=tuple(batches)
+    )
 
 
 def _organized_batches(n_batches: int, n_organized: int | None) -> list[int]:

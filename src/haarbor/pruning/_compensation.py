@@ -31,8 +31,10 @@ __all__ = [
     "compensate",
     "compensated",
     "fitted_projection",
+    "joined",
     "kept_channels",
     "require_ridge",
+    "ridge_solution",
     "ridge_strength",
 ]
 
@@ -119,7 +121,7 @@ def fitted_projection(
     mean_error = float(np.sum((lost @ inner) * lost))
     cross = covariance[np.ix_(kept, gone)] @ lost.T
     own = covariance[np.ix_(kept, kept)]
-    change = _ridge_solution(own, cross, ridge_strength(covariance, ridge))
+    change = ridge_solution(own, cross, ridge_strength(covariance, ridge))
     fitted = np.zeros_like(weight)
     fitted[:, kept] = weight[:, kept] + change.T
     bias = moments.bias + lost @ moments.mean[gone] - change.T @ moments.mean[kept]
@@ -182,7 +184,7 @@ def compensate(
             for moment, layer, heads_gone in zip(known, heads.layers, gone, strict=True)
         )
     elif method == "sequential":
-        fits = _sequential_fits(model, heads, gone, _joined(model_batches(calibration)), ridge)
+        fits = _sequential_fits(model, heads, gone, joined(model_batches(calibration)), ridge)
     else:
         raise SettingError(f"method must be 'parallel' or 'sequential'; found {method!r}. Pass one of them.")
     return Compensation(removed=frozen(mask), fits=fits, method=method, ridge=float(ridge))
@@ -288,7 +290,7 @@ def _layer_fit(
     own = (stays.T @ stays / n_tokens).cpu().numpy()
     cross = (stays.T @ missing / n_tokens).cpu().numpy()
     mean_error = float(missing.square().sum() / n_tokens)
-    change = _ridge_solution(own, cross, ridge * spread)
+    change = ridge_solution(own, cross, ridge * spread)
     fitted = np.zeros_like(weight)
     fitted[:, kept] = weight[:, kept] + change.T
     offset = missing_mean.cpu().numpy() - change.T @ stays_mean.cpu().numpy()
@@ -312,7 +314,7 @@ def ridge_strength(covariance: FloatArray, ridge: float) -> float:
     return ridge * mean_variance
 
 
-def _ridge_solution(own: FloatArray, cross: FloatArray, strength: float) -> FloatArray:
+def ridge_solution(own: FloatArray, cross: FloatArray, strength: float) -> FloatArray:
     """Solution D of (own + strength) D = cross; the shortest one where the matrix is singular."""
     n = own.shape[0]
     if n == 0:
@@ -323,7 +325,7 @@ def _ridge_solution(own: FloatArray, cross: FloatArray, strength: float) -> Floa
     return np.linalg.lstsq(own, cross, rcond=None)[0]
 
 
-def _joined(batches: Sequence[ModelBatch]) -> ModelBatch:
+def joined(batches: Sequence[ModelBatch]) -> ModelBatch:
     """All samples in one batch."""
     shapes = {
         tuple((name, tuple(value.shape[1:])) for name, value in sorted(batch.inputs.items()))

@@ -11,12 +11,12 @@ import torch
 from haarbor.analysis import rank_correlation
 from haarbor.array_types import FloatArray
 from haarbor.on_progress import OnProgress
-from haarbor.pruning._budgets import Budget, removal_count, removal_of_count
+from haarbor.pruning._budgets import Budget, removal_count
 from haarbor.pruning._calibration_pass import CalibrationPass, Part, calibration_pass
 from haarbor.pruning._damage_curves import RANDOM, measured_without
 from haarbor.pruning._metrics import Metric, measure
 from haarbor.pruning._model_batches import ModelBatch
-from haarbor.pruning._scores import checked_names, pruning_scores
+from haarbor.pruning._scores import checked_names, pruning_scores, score_removal
 
 __all__ = ["ScoreControls", "score_controls"]
 
@@ -93,10 +93,10 @@ def score_controls(
 
     n_removed = removal_count(calibration.heads, share, within=within)
 
-    def damage(values: FloatArray, calibrated: CalibrationPass, where: Budget) -> float:
+    def damage(name: str, values: FloatArray, calibrated: CalibrationPass, where: Budget) -> float:
         if not damages:
             return float("nan")
-        removed = removal_of_count(values, calibration.heads, n_removed, within=where)
+        removed = score_removal(name, values, calibrated, n_removed, within=where)
         result = measured_without(model, removed, calibrated, evaluation, metric, replacement)
         return sign * (result.value - baseline)
 
@@ -108,10 +108,10 @@ def score_controls(
             ScoreControls(
                 name=name,
                 n_removed=n_removed,
-                within_layer=damage(whole[name], calibration, "layer"),
+                within_layer=damage(name, whole[name], calibration, "layer"),
                 half_calibrations=(
-                    damage(by_half[0][name], halves[0], within),
-                    damage(by_half[1][name], halves[1], within),
+                    damage(name, by_half[0][name], halves[0], within),
+                    damage(name, by_half[1][name], halves[1], within),
                 ),
                 agreement=rank_correlation(by_half[0][name], by_half[1][name], least=2),
             )

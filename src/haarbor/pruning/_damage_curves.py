@@ -13,14 +13,15 @@ from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.errors import SettingError
 from haarbor.on_progress import OnProgress
 from haarbor.pruning._ablation import spearman_brown
-from haarbor.pruning._budgets import Budget, removal_count, removal_of_count
+from haarbor.pruning._budgets import Budget, removal_count
 from haarbor.pruning._calibration_pass import CalibrationPass
-from haarbor.pruning._compensation import compensate, compensated
+from haarbor.pruning._compensation import compensated
 from haarbor.pruning._head_gates import Replacement, checked_replacement, removed_heads
 from haarbor.pruning._metrics import Measure, Measurement, Metric, measure, metric_named
 from haarbor.pruning._model_batches import ModelBatch, model_batches
 from haarbor.pruning._network_heads import NetworkHeads
-from haarbor.pruning._scores import checked_names, pruning_scores
+from haarbor.pruning._replacement_fits import FITTED, replacement_fits, require_replacement
+from haarbor.pruning._scores import checked_names, pruning_scores, score_removal
 
 __all__ = ["DamageCurves", "ScoreCurve", "damage_curves", "measured_without"]
 
@@ -55,7 +56,7 @@ class DamageCurves:
     higher_is_better: bool
     within: str
     replacement: str
-    """"zero", "mean" or "refit": what was done for the removed heads."""
+    """What was done about the removed heads: "refit", "sequential", "zero", "mean", "weights" or "scale"."""
     asked: tuple[tuple[float, ...], ...] = ()
     """For each share, those that were asked for and stand for this number of heads."""
 
@@ -156,14 +157,14 @@ def measured_without(
         For the means, or for the refit.
     batches : sequence of ModelBatch
     metric : Metric
-    replacement : {"zero", "mean", "refit"}
+    replacement : {"zero", "mean", "refit", "sequential", "weights", "scale"}
 
     Returns
     -------
     Measurement
     """
-    if replacement == "refit":
-        fits = compensate(model, calibration.heads, removed, None, moments=calibration.moments)
+    if replacement in FITTED:
+        fits = replacement_fits(model, calibration, removed, replacement)
         with compensated(model, calibration.heads, fits):
             return measure(model, batches, metric)
     means = calibration.means if checked_replacement(replacement) == "mean" else None
@@ -201,9 +202,12 @@ def damage_curves(
     metric : str, Metric or function, default "loss"
     within : {"network", "layer", "uniform"}, default "network"
         See :func:`haarbor.pruning.removal`.
-    replacement : {"refit", "zero", "mean"}, default "refit"
+    replacement : {"refit", "sequential", "zero", "mean", "weights", "scale"}, default "refit"
         What is done about removed heads: the rest of their layer is refitted, or they are replaced by zeros
-        or by their mean. It is the same for every score, so that comparisons are fair.
+        or by their mean; "sequential" refits one layer after another; "weights" and "scale" are how others
+        refit, see
+        :func:`haarbor.pruning._replacement_fits.replacement_fits`. It is the same for every score, so that
+        comparisons are fair.
     n_seeds : int, default 5
         Number of runs of "random".
     on_progress : function of (step, done, total), optional
@@ -218,8 +222,7 @@ def damage_curves(
     SettingError
         If no head would go at a share, or a score, a metric or a replacement is not offered.
     """
-    if replacement != "refit":
-        checked_replacement(replacement)
+    require_replacement(replacement)
     if isinstance(n_seeds, bool) or not isinstance(n_seeds, int) or n_seeds < 1:
         raise SettingError(f"n_seeds must be a whole number above 0; found {n_seeds!r}. Pass 5.")
     wanted = checked_names(scores)
@@ -244,7 +247,7 @@ def damage_curves(
         gone: BoolArray = np.empty((len(orders), len(asked), calibration.heads.n_heads), dtype=np.bool_)
         for run, values in enumerate(orders):
             for place, n_removed in enumerate(asked):
-                removed = removal_of_count(values, calibration.heads, n_removed, within=within)
+                removed = score_removal(name, values, calibration, n_removed, within=within)
                 key = removed.tobytes()
                 if key not in known:
                     result = measured_without(model, removed, calibration, batches, chosen, replacement)

@@ -13,10 +13,18 @@ import torch
 from haarbor.array_types import FloatArray, frozen
 from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._model_batches import ModelBatch, forward
-from haarbor.pruning._network_heads import NetworkHeads, is_projection, residual_input
+from haarbor.pruning._network_heads import LayerHeads, NetworkHeads, is_projection, residual_input
 from haarbor.pruning._projection_hooks import projection_hooks
 
-__all__ = ["LayerMoments", "MomentSums", "layer_moments", "projection_bias", "projection_weight"]
+__all__ = [
+    "LayerMoments",
+    "MomentSums",
+    "added_output",
+    "layer_moments",
+    "projection_bias",
+    "projection_weight",
+    "residual_hooks",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -26,6 +34,10 @@ class LayerMoments:
     With :math:`x_t` the joined outputs of the heads at token :math:`t` and :math:`r_t` the residual
     stream after the layer's attention has been added, every sum exists twice: as it is, and with the
     weight :math:`1/\|r_t\|^2`, which measures change relative to the residual stream.
+
+    Some networks (Gemma 3) normalise what the projection gives, :math:`o_t`, to :math:`n_t` before it is
+    added. A small change of :math:`o_t` then arrives :math:`\|n_t\|/\|o_t\|` times as large, and
+    :math:`r_t` is divided by this factor.
     """
 
     second: FloatArray
@@ -45,6 +57,9 @@ class LayerMoments:
     """Of the projection, shape (n_outputs, width): output = weight x + bias."""
     bias: FloatArray
     """Of the projection, shape (n_outputs,); zeros where it has none."""
+    cosine: float = float("nan")
+    """Mean cosine between the residual stream before and after the layer's attention is added; NaN where it
+    was not found."""
 
     @property
     def covariance(self) -> FloatArray:
@@ -74,19 +89,25 @@ class MomentSums:
         self.relative_weight = 0.0
         self.residual_energy = 0.0
         self.n_tokens = 0
+        self.cosine = 0.0
 
-    def add(self, x: torch.Tensor, residual: torch.Tensor | None) -> None:
+    def add(
+        self, x: torch.Tensor, residual: torch.Tensor | None, cosines: torch.Tensor | None = None
+    ) -> None:
         """Add tokens.
 
         Parameters
         ----------
         x : tensor, shape (n_tokens, width)
         residual : tensor, shape (n_tokens, n_outputs), or None
+        cosines : tensor, shape (n_tokens,), optional
+            Between the residual stream before and after the layer.
         """
         tokens = x.detach().double()
         self.second += (tokens.T @ tokens).cpu().numpy()
         self.first += tokens.sum(dim=0).cpu().numpy()
         self.n_tokens += tokens.shape[0]
+        self.cosine += float("nan") if cosines is None else float(cosines.double().sum())
         if residual is None:
             self.relative_weight = self.residual_energy = float("nan")
             return
@@ -110,6 +131,7 @@ class MomentSums:
             n_tokens=n,
             weight=frozen(weight),
             bias=frozen(bias),
+            cosine=self.cosine / n,
         )
 
 
@@ -126,33 +148,26 @@ class MomentHooks:
     def watching(self) -> ExitStack:
         """Hooks that add while the returned context is open."""
         hooks = ExitStack()
-        modules = dict(self._model.named_modules())
-
-        def remember(name: str) -> Any:
-            def seen(_module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-                found = residual_input(args, kwargs)
-                if found is not None:
-                    self._residuals[name] = found
-
-            return seen
-
-        for name in {layer.block for layer in self._heads.layers if layer.block is not None}:
-            handle = modules[name].register_forward_pre_hook(remember(name), with_kwargs=True)
-            hooks.callback(handle.remove)
+        hooks.enter_context(residual_hooks(self._model, self._heads, self._residuals))
         hooks.callback(self._residuals.clear)
         hooks.enter_context(projection_hooks(self._model, self._heads, change_output=self._add))
         return hooks
 
     def _add(self, number: int, x: torch.Tensor, output: torch.Tensor) -> None:
         residual = self._residuals.get(self._heads.layers[number].block or "")
-        after = None
+        after = cosines = None
         if residual is not None and residual.shape == output.shape:
-            after = (residual + output).reshape(-1, output.shape[-1])
+            added, factor = added_output(self._model, self._heads.layers[number], output)
+            after = residual + added
+            cosines = torch.nn.functional.cosine_similarity(residual, after, dim=-1).reshape(-1)
+            after = (after / factor).reshape(-1, output.shape[-1])
         tokens = x.reshape(-1, x.shape[-1])
         if self.valid is not None and self.valid.shape == x.shape[:-1]:
             chosen = self.valid.reshape(-1).to(tokens.device)
-            tokens, after = tokens[chosen], None if after is None else after[chosen]
-        self._sums[number].add(tokens, after)
+            tokens = tokens[chosen]
+            if after is not None and cosines is not None:
+                after, cosines = after[chosen], cosines[chosen]
+        self._sums[number].add(tokens, after, cosines)
 
     def weights(self) -> list[FloatArray]:
         """Weights of the output projections, one per layer."""
@@ -168,6 +183,58 @@ class MomentHooks:
     def _projections(self) -> list[tuple[FloatArray, FloatArray]]:
         modules = [self._model.get_submodule(layer.projection) for layer in self._heads.layers]
         return [(projection_weight(module), projection_bias(module)) for module in modules]
+
+
+def added_output(
+    model: torch.nn.Module, layer: LayerHeads, output: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What of a projection's output is added to the residual stream, and how many times as large it is.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    layer : LayerHeads
+    output : tensor, shape (..., n_outputs)
+
+    Returns
+    -------
+    added : tensor, shape (..., n_outputs)
+        The output, or where it is normalised first, the normalised one.
+    factor : tensor, shape (..., 1)
+        Size of `added` over that of the output; 1 where they are the same, or the output is zero.
+    """
+    if layer.norm is None:
+        return output, torch.ones_like(output[..., :1])
+    added: torch.Tensor = model.get_submodule(layer.norm)(output)
+    before, after = (torch.linalg.vector_norm(x, dim=-1, keepdim=True) for x in (output, added))
+    return added, torch.where((before > 0) & (after > 0), after / before, torch.ones_like(after))
+
+
+def residual_hooks(model: torch.nn.Module, heads: NetworkHeads, found: dict[str, torch.Tensor]) -> ExitStack:
+    """Hooks that keep the residual stream before each block in `found`, while the returned context is open.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    heads : NetworkHeads
+    found : dict
+        Gets the latest residual stream by the name of its block.
+    """
+    hooks = ExitStack()
+    modules = dict(model.named_modules())
+
+    def remember(name: str) -> Any:
+        def seen(_module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+            given = residual_input(args, kwargs)
+            if given is not None:
+                found[name] = given
+
+        return seen
+
+    for name in {layer.block for layer in heads.layers if layer.block is not None}:
+        handle = modules[name].register_forward_pre_hook(remember(name), with_kwargs=True)
+        hooks.callback(handle.remove)
+    return hooks
 
 
 def layer_moments(

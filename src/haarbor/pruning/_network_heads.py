@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,9 @@ class LayerHeads:
     """Neighbouring query heads that share a key-value head."""
     block: str | None
     """Qualified name of the module whose input is the residual stream; None if there is none such."""
+    norm: str | None = None
+    """Qualified name of the normalisation that the output of the projection goes through before it is added
+    to the residual stream, as in Gemma 3; None where it is added as it is."""
 
     @property
     def width(self) -> int:
@@ -231,12 +234,17 @@ class _Search:
         """The first problem that was found; raised after the forward pass, as hooks must not raise."""
         self.widths: dict[str, set[int]] = {}
         """Last axis of the tensors that each possible block was given."""
+        self.projected: torch.Tensor | None = None
+        """What the projection found last has given."""
 
     def watching(self) -> ExitStack:
         hooks = ExitStack()
         for name, module in self.modules.items():
             if is_projection(module):
                 hooks.callback(module.register_forward_pre_hook(self._on_projection(name)).remove)
+                hooks.callback(module.register_forward_hook(self._after_projection(name)).remove)
+            if type(module).__name__.endswith("Norm"):
+                hooks.callback(module.register_forward_pre_hook(self._on_norm(name)).remove)
             if self._is_item(name):
                 handle = module.register_forward_pre_hook(self._on_block(name), with_kwargs=True)
                 hooks.callback(handle.remove)
@@ -266,6 +274,22 @@ class _Search:
                 )
                 return
             self._add(name, width)
+
+        return seen
+
+    def _after_projection(self, name: str) -> Callable[..., None]:
+        def seen(_module: torch.nn.Module, _args: tuple[Any, ...], output: Any) -> None:
+            found = bool(self.found_layers) and self.found_layers[-1].projection == name
+            self.projected = output if found and self.pending is None else None
+
+        return seen
+
+    def _on_norm(self, name: str) -> Callable[..., None]:
+        def seen(_module: torch.nn.Module, args: tuple[Any, ...]) -> None:
+            # A norm of the sum with the residual stream is given another tensor.
+            if self.projected is not None and args and args[0] is self.projected:
+                self.found_layers[-1] = replace(self.found_layers[-1], norm=name)
+            self.projected = None
 
         return seen
 

@@ -296,7 +296,7 @@ def _description(
         in_all = gone if before is None else before.removed_in_all(number, gone, is_smaller=is_smaller)
         entries.append(
             {
-                **asdict(layer),
+                **{key: value for key, value in asdict(layer).items() if key != "norm"},
                 "removed": in_all.tolist(),
                 "bias": projection.bias is not None,
                 "smaller": is_smaller,

@@ -21,7 +21,8 @@ _REMEMBERED = "_haarbor_pruned_layers"
 
 _MOST_LAYERS, _MOST_HEADS, _WIDEST = 10_000, 1024, 65_536
 _NAME = re.compile(r"\w+(\.\w+)*")
-_FIELDS = tuple(field.name for field in fields(LayerHeads))
+# Where an output is normalised matters for scores only, and files say nothing of it.
+_FIELDS = tuple(field.name for field in fields(LayerHeads) if field.name != "norm")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

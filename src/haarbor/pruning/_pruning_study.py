@@ -16,11 +16,9 @@ from haarbor.on_progress import OnProgress
 from haarbor.options import require_whole_number
 from haarbor.pruning._budgets import Budget, reachable_shares, removal_count
 from haarbor.pruning._calibration_pass import calibration_pass
-from haarbor.pruning._compensation import compensate
 from haarbor.pruning._controls import ScoreControls, score_controls
 from haarbor.pruning._damage_curves import RANDOM, DamageCurves, damage_curves
 from haarbor.pruning._footprint import Footprint, footprints
-from haarbor.pruning._head_gates import checked_replacement
 from haarbor.pruning._heal import Healing, heal, require_trainable
 from haarbor.pruning._masked_network import mask_heads
 from haarbor.pruning._metrics import Measure, Measurement, Metric, measure, metric_named
@@ -33,6 +31,7 @@ from haarbor.pruning._model_batches import (
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
 from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._recommendation import Recommendation, recommendation
+from haarbor.pruning._replacement_fits import FITTED, replacement_fits, require_replacement
 from haarbor.pruning._scores import SCORES, checked_names, needed_parts, scores_named
 
 __all__ = ["PruningStudy", "pruning_study", "score_names"]
@@ -270,7 +269,7 @@ def pruning_study(
         Places of the curves, beside the budget; those at which no head would go are left out.
     metric : str, Metric or function, default "loss"
     within : {"network", "layer", "uniform"}, default "network"
-    replacement : {"refit", "zero", "mean"}, default "refit"
+    replacement : {"refit", "sequential", "zero", "mean", "weights", "scale"}, default "refit"
     n_seeds : int, default 5
     n_organized : int, optional
         Calibration batches whose attention is organised, for scores that need it; all if not given.
@@ -303,8 +302,7 @@ def pruning_study(
     require_network(model)
     names = checked_names(scores)
     _require_score(names)
-    if replacement != "refit":
-        checked_replacement(replacement)
+    require_replacement(replacement)
     require_whole_number("heal_steps", heal_steps)
     fitted, measured = model_batches(calibration), model_batches(evaluation)
     if len(fitted) < 2 or len(measured) < 4:
@@ -356,7 +354,7 @@ def pruning_study(
     )
     best = recommendation(curves, budget)
     removed = curves.curves[best.score].removed[0, curves.place(budget)]
-    fits = compensate(model, heads, removed, None, moments=found.moments) if replacement == "refit" else None
+    fits = replacement_fits(model, found, removed, replacement) if replacement in FITTED else None
     means = found.means if replacement == "mean" else None
     smaller, pruned, refusal, footprint = None, None, "", None
     # As the metric shows it to the model: a text with its hidden tokens hidden.

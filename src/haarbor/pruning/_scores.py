@@ -9,13 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from haarbor.array_types import FloatArray, frozen
+from haarbor.array_types import BoolArray, FloatArray, frozen
 from haarbor.errors import DataError, HaarborError, SettingError
 from haarbor.printable import printable
 from haarbor.pruning._backward_elimination import backward_elimination
+from haarbor.pruning._budgets import Budget, removal_of_count
 from haarbor.pruning._calibration_pass import CalibrationPass, Part, require_parts
+from haarbor.pruning._fisher_mask import fisher_mask
+from haarbor.pruning._flap import flap_scores
+from haarbor.pruning._layer_drop import layer_drop_ranks
+from haarbor.pruning._layer_quotas import layer_quota_ranks
+from haarbor.pruning._osscar import osscar_ranks, osscar_removal
 from haarbor.pruning._output_norms import output_norms, relative_output_norms
 from haarbor.pruning._redundancy import folder_ranks, redundancy_ranks
+from haarbor.pruning._slimgpt import slimgpt_ranks
+from haarbor.pruning._wanda import wanda_scores
 
 __all__ = [
     "SCORES",
@@ -24,6 +32,7 @@ __all__ = [
     "needed_parts",
     "pruning_scores",
     "register_score",
+    "score_removal",
     "scores_named",
 ]
 
@@ -32,6 +41,8 @@ _TAKEN = ("all", "random")
 
 ScoreFunction = Callable[[CalibrationPass], npt.ArrayLike]
 """Gives one number per head; the lowest goes first."""
+Choice = Callable[[CalibrationPass, int], npt.ArrayLike]
+"""Gives True or False per head: those to remove, for a number of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,9 @@ class Score:
     """What the calibration pass must gather beyond the moments."""
     control: bool = False
     """Whether it only serves for comparison and is never recommended."""
+    choice: Choice | None = None
+    """Which heads go for a given number, where these are not just those of lowest score: heads that were
+    exchanged for others, say."""
 
     @property
     def gradient_free(self) -> bool:
@@ -64,6 +78,7 @@ def register_score(
     meaning: str = "",
     needs: Iterable[Part] = (),
     control: bool = False,
+    choice: Choice | None = None,
 ) -> Score:
     """Add a score; it can be asked for by its name from then on.
 
@@ -78,6 +93,9 @@ def register_score(
         What of the pass it reads beyond the moments.
     control : bool, default False
         Whether it only serves for comparison and is never recommended.
+    choice : function of CalibrationPass and a number of heads, optional
+        Gives the heads to remove, True or False per head, where these are not just those of lowest score.
+        It is asked where heads are chosen over the whole network; else the numbers of `function` decide.
 
     Returns
     -------
@@ -101,14 +119,16 @@ def register_score(
         )
     if name in SCORES:
         raise SettingError(f"there is a score {name!r} already. Choose another name.")
-    if not callable(function):
-        raise SettingError(
-            f"a score must be a function of the calibration pass; found {printable(repr(function))[:80]}. "
-            "Pass one that gives a number per head."
-        )
+    functions: tuple[Any, ...] = (function,) if choice is None else (function, choice)
+    for given in functions:
+        if not callable(given):
+            raise SettingError(
+                f"a score must be a function of the calibration pass; found {printable(repr(given))[:80]}. "
+                "Pass one that gives a number per head."
+            )
     gathered: Any = frozenset(needs) if isinstance(needs, Iterable) and not isinstance(needs, str) else needs
     require_parts(gathered)
-    SCORES[name] = Score(name, meaning, function, gathered, control)
+    SCORES[name] = Score(name, meaning, function, gathered, control, choice)
     return SCORES[name]
 
 
@@ -202,22 +222,77 @@ def pruning_scores(calibration: CalibrationPass, names: Collection[str]) -> dict
     return values
 
 
+def score_removal(
+    name: str,
+    values: FloatArray,
+    calibration: CalibrationPass,
+    n_removed: int,
+    *,
+    within: Budget = "network",
+) -> BoolArray:
+    """Heads that a score removes.
+
+    Parameters
+    ----------
+    name : str
+        Of a score, or "random".
+    values : ndarray, shape (n_heads,)
+        What the score gave; lowest goes first unless it has a choice of its own.
+    calibration : CalibrationPass
+    n_removed : int
+    within : {"network", "layer", "uniform"}, default "network"
+
+    Returns
+    -------
+    ndarray of bool, shape (n_heads,)
+
+    Raises
+    ------
+    SettingError
+        If the structure of the network does not allow this number.
+    DataError
+        If the choice of the score is not that number of heads, or takes all heads of a layer.
+    """
+    lowest = removal_of_count(values, calibration.heads, n_removed, within=within)
+    score = SCORES.get(name)
+    if score is None or score.choice is None or within != "network":
+        return lowest
+    chosen: BoolArray = np.asarray(score.choice(calibration, n_removed))
+    if chosen.dtype != np.bool_ or chosen.shape != lowest.shape or int(chosen.sum()) != n_removed:
+        raise DataError(
+            f"the choice of the score {name!r} must be True at {n_removed} of {lowest.size} heads; found "
+            f"{chosen.dtype} of shape {chosen.shape}. Mend its function."
+        )
+    for number, gone in enumerate(calibration.heads.by_layer(chosen)):
+        if gone.size == calibration.heads.layers[number].n_heads:
+            raise DataError(
+                f"every layer must keep a head; the choice of the score {name!r} leaves none in layer "
+                f"{number}. Mend its function."
+            )
+    return frozen(chosen.copy())
+
+
 def _relative_norms(calibration: CalibrationPass, *, per_token: bool = True) -> FloatArray:
     return relative_output_norms(calibration.moments, calibration.heads, per_token=per_token)
 
 
-def _elimination_ranks(calibration: CalibrationPass, responses: FloatArray | None = None) -> FloatArray:
-    return backward_elimination(calibration.moments, calibration.heads, responses=responses).ranks
+def _elimination_ranks(calibration: CalibrationPass, **given: Any) -> FloatArray:
+    return backward_elimination(calibration.moments, calibration.heads, **given).ranks
 
 
-def _add(name: str, meaning: str, function: ScoreFunction, *needs: Part) -> None:
-    register_score(name, function, meaning=meaning, needs=needs, control=meaning.startswith("control"))
+def _add(
+    name: str, meaning: str, function: ScoreFunction, *needs: Part, choice: Choice | None = None
+) -> None:
+    control = meaning.startswith("control")
+    register_score(name, function, meaning=meaning, needs=needs, control=control, choice=choice)
 
 
 _add("leftover", "heads whose output the rest of their layer can give instead, without a backward pass",
      lambda calibration: _elimination_ranks(calibration))  # fmt: skip
+_add("leftover-share", "the same, counted as a share of what the attention of its layer gives",
+     lambda calibration: _elimination_ranks(calibration, shares=True))  # fmt: skip
 _add("leftover-response", "the same, counted by how the network's answers change without each head",
-     lambda calibration: _elimination_ranks(calibration, calibration.responses.values),
+     lambda calibration: _elimination_ranks(calibration, responses=calibration.responses.values),
      "responses")  # fmt: skip
 _add("response", "heads without which the network's answers change little, their layer refitted",
      lambda calibration: calibration.responses.values, "responses")  # fmt: skip
@@ -270,3 +345,20 @@ _add("redundancy", "heads close to one that stays, times what they write relativ
 _add("folders", "heads that are not the largest of their folder of the head tree",
      lambda calibration: folder_ranks(calibration.attention.distances, _relative_norms(calibration)),
      "attention")  # fmt: skip
+_add("flap", "heads whose channels fluctuate little around their mean (FLAP, An et al.)",
+     lambda calibration: flap_scores(calibration.moments, calibration.heads))  # fmt: skip
+_add("wanda-sp", "heads of small weights on small inputs, the same share of every layer (Wanda-sp)",
+     lambda calibration: layer_quota_ranks(
+         wanda_scores(calibration.moments, calibration.heads), calibration.heads))  # fmt: skip
+_add("osscar", "the output of each layer kept by least squares, with exchanges, a quota per layer (OSSCAR)",
+     lambda calibration: osscar_ranks(calibration.moments, calibration.heads),
+     choice=lambda calibration, n_removed: osscar_removal(
+         calibration.moments, calibration.heads, n_removed))  # fmt: skip
+_add("slimgpt", "the same with a diagonal in place of blocks, no exchanges, a quota per layer (SlimGPT)",
+     lambda calibration: slimgpt_ranks(calibration.moments, calibration.heads))  # fmt: skip
+_add("fisher-mask", "heads of small Fisher information, exchanged within layers (Kwon et al.)",
+     lambda calibration: np.square(calibration.gradients).mean(axis=0), "gradients",
+     choice=lambda calibration, n_removed: fisher_mask(
+         calibration.gradients, calibration.heads, n_removed))  # fmt: skip
+_add("layer-drop", "whole layers of attention that hardly turn the residual stream (LLM-Drop)",
+     lambda calibration: layer_drop_ranks(calibration.moments, calibration.heads))  # fmt: skip

@@ -1,0 +1,175 @@
+"""Heads removed as others would remove them, each with its own compensation and with ours.
+
+    python benchmarks/pruning_baselines.py smollm2 --networks NETWORKS --wikitext WIKITEXT --out FOLDER
+
+Networks, data and folders are those of benchmarks/pruning.py. The scores of others are written anew from
+the descriptions of their papers. --calibration and --evaluation cut the data where time is short; how
+much was used is written with the figures. With --out the numbers are written to FOLDER/NAME.json, and
+pruning_page.py makes tables of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from machine import machine_line
+from pruning_networks import NETWORKS, Case, Places
+
+from haarbor.array_types import FloatArray
+from haarbor.errors import HaarborError
+from haarbor.pruning import calibration_pass, measure, pruning_scores, removal_count, require_disjoint
+from haarbor.pruning._damage_curves import measured_without
+from haarbor.pruning._scores import needed_parts, score_removal, scores_named
+
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
+METHODS = (
+    ("leftover-share", "refit"),
+    ("leftover-share", "sequential"),
+    ("leftover", "refit"),
+    ("osscar", "weights"),
+    ("osscar", "refit"),
+    ("slimgpt", "weights"),
+    ("slimgpt", "refit"),
+    ("flap", "mean"),
+    ("flap", "refit"),
+    ("wanda-sp", "zero"),
+    ("wanda-sp", "refit"),
+    ("fisher-mask", "scale"),
+    ("fisher-mask", "refit"),
+    ("layer-drop", "zero"),
+    ("layer-drop", "refit"),
+    ("gradient", "zero"),
+    ("gradient", "refit"),
+)
+"""Score and what is done about the heads that go: as its authors do, then our refit. The first is compared
+with all others."""
+
+
+def measured(case: Case, methods: tuple[tuple[str, str], ...], shares: tuple[float, ...]) -> dict[str, Any]:
+    """All numbers of a case, printed as they come."""
+    require_disjoint(case.calibration, case.evaluation)
+    names = list(dict.fromkeys(score for score, _ in methods))
+    begin = time.process_time()
+    found = calibration_pass(
+        case.model, case.calibration, parts=needed_parts(scores_named(names)), metric=case.metric
+    )
+    values = pruning_scores(found, names)
+    print(f"{case.name}: {found}; {time.process_time() - begin:.0f} CPU s", flush=True)
+    whole = measure(case.model, case.evaluation, case.metric)
+    sign = -1.0 if case.metric.higher_is_better else 1.0
+    counts = [removal_count(found.heads, share) for share in shares]
+    known: dict[tuple[bytes, str], FloatArray] = {}
+    damages: dict[tuple[str, str], FloatArray] = {}
+    for score, replacement in methods:
+        rows = []
+        for count in counts:
+            removed = score_removal(score, values[score], found, count)
+            key = (removed.tobytes(), replacement)
+            if key not in known:
+                result = measured_without(
+                    case.model, removed, found, case.evaluation, case.metric, replacement
+                )
+                known[key] = sign * (result.each - whole.each)
+            rows.append(known[key])
+        damages[score, replacement] = np.array(rows)
+        shown = "  ".join(
+            f"{mean:+.3f} ±{error:.3f}" for mean, error in zip(*mean_and_error(np.array(rows)), strict=True)
+        )
+        print(
+            f"  {score:18s}{replacement:12s}{shown}   [{time.process_time() - begin:.0f} CPU s]", flush=True
+        )
+    ours = damages[methods[0]]
+    return {
+        "name": case.name,
+        "layers": len(found.heads.layers),
+        "heads": [layer.n_heads for layer in found.heads.layers],
+        "role": case.role,
+        "about": case.about,
+        "metric": case.metric.name,
+        "n_calibration_batches": len(case.calibration),
+        "n_evaluation_batches": len(case.evaluation),
+        "shares": list(shares),
+        "baseline": round(whole.value, 4),
+        "compared_with": list(methods[0]),
+        "rows": [
+            {"score": score, "replacement": replacement, **numbers(damages[score, replacement], ours)}
+            for score, replacement in methods
+        ],
+    }
+
+
+def mean_and_error(damages: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean over batches, and its standard error; one row per share."""
+    return damages.mean(axis=1), damages.std(axis=1, ddof=1) / np.sqrt(damages.shape[1])
+
+
+def numbers(damages: FloatArray, ours: FloatArray) -> dict[str, list[float]]:
+    """Damage, and how much more than ours it is, batch by batch."""
+    (damage, error), (more, its_error) = mean_and_error(damages), mean_and_error(damages - ours)
+    found = {
+        "damage": damage,
+        "standard_errors": error,
+        "more_than_ours": more,
+        "standard_errors_of_more": its_error,
+    }
+    return {name: np.round(array, 4).tolist() for name, array in found.items()}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Heads removed as others would, against ours.")
+    parser.add_argument("name", choices=NETWORKS)
+    for option in ("networks", "wikitext", "cifar", "data", "model"):
+        parser.add_argument(f"--{option}", type=Path)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--scores", help="names with commas; all of them by default")
+    parser.add_argument("--replacements", help="names with commas; all of them by default")
+    parser.add_argument("--shares", default=",".join(map(str, SHARES)))
+    parser.add_argument("--calibration", type=int, help="batches to calibrate on; all by default")
+    parser.add_argument("--evaluation", type=int, help="batches to measure on; all by default")
+    parser.add_argument("--out", type=Path, help="folder for NAME.json")
+    return parser.parse_args()
+
+
+def main() -> None:
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+    given = arguments()
+    options = ("networks", "wikitext", "cifar", "data", "model")
+    places = Places(**{option: getattr(given, option) for option in options})
+    scores, replacements = (
+        None if text is None else text.split(",") for text in (given.scores, given.replacements)
+    )
+    methods = tuple(
+        (score, replacement)
+        for score, replacement in METHODS
+        if (scores is None or score in scores) and (replacements is None or replacement in replacements)
+    )
+    sizes = {"n_calibration": given.calibration, "n_evaluation": given.evaluation}
+    processor = torch.cuda.get_device_name() if given.device.startswith("cuda") else "processor only"
+    machine = f"{machine_line()}, torch {torch.__version__}, {processor}"
+    try:
+        case = NETWORKS[given.name](
+            places, **{name: size for name, size in sizes.items() if size is not None}
+        )
+        case.model.to(given.device)
+        result = measured(case, methods, tuple(map(float, given.shares.split(","))))
+    except HaarborError as error:
+        sys.exit(str(error))
+    if given.out is not None:
+        given.out.mkdir(parents=True, exist_ok=True)
+        path = given.out / f"{case.name}.json"
+        path.write_text(json.dumps({**result, "machine": machine}, indent=1) + "\n", encoding="utf-8")
+        print(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main()
