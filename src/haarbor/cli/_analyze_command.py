@@ -8,6 +8,7 @@ import typer
 
 from haarbor.cli._capture_options import (
     BatchesOption,
+    DataOption,
     DeviceOption,
     GgufOption,
     GroupsOption,
@@ -26,15 +27,7 @@ __all__ = ["analyze"]
 
 def analyze(
     model: ModelArgument,
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="DATA",
-            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' (text and "
-            "images in the package), or 'random'.",
-            callback=named,
-        ),
-    ],
+    data: DataOption,
     out: Annotated[
         str,
         typer.Option(

@@ -8,6 +8,7 @@ import typer
 
 from haarbor.cli._capture_options import (
     BatchesOption,
+    DataOption,
     DeviceOption,
     GgufOption,
     GroupsOption,
@@ -24,14 +25,7 @@ __all__ = ["capture"]
 
 def capture(
     model: ModelArgument,
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="DATA",
-            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' (text and "
-            "images in the package), or 'random'.",
-        ),
-    ],
+    data: DataOption,
     out: Annotated[
         str,
         typer.Option("--out", "-o", metavar="PATH", help="Folder or URL where the run is written."),

@@ -10,16 +10,36 @@ from haarbor.cli._named import named
 
 __all__ = [
     "BatchesOption",
+    "DataOption",
     "DeviceOption",
     "GgufOption",
     "GroupsOption",
     "LeaveOutOption",
     "LinesOption",
+    "OptionalDataOption",
     "PoolOption",
     "TargetOption",
     "TokensOption",
 ]
 
+DataOption = Annotated[
+    str,
+    typer.Option(
+        metavar="DATA",
+        help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' (text and "
+        "images in the package), or 'random'.",
+        callback=named,
+    ),
+]
+OptionalDataOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATA",
+        help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' or 'random'; "
+        "if not given, the text or the images in the package.",
+        callback=named,
+    ),
+]
 TokensOption = Annotated[
     int | None,
     typer.Option(

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haarbor.cli._capture_options import DeviceOption, GgufOption, LinesOption
+from haarbor.cli._capture_options import DeviceOption, GgufOption, LinesOption, OptionalDataOption
 from haarbor.cli._model_argument import ModelArgument
-from haarbor.cli._named import named
+from haarbor.cli._result_options import EveryNumberOption, FolderOption, KeptRunOption
 
 if TYPE_CHECKING:
-    from haarbor.capturing import LoadedModel
-    from haarbor.capturing.inputs import Samples
+    pass
 
 __all__ = ["collapse"]
 
@@ -22,33 +21,9 @@ _TOKENS = 256
 
 def collapse(
     model: ModelArgument,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA",
-            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' or 'random'; "
-            "if not given, the text or the images in the package.",
-            callback=named,
-        ),
-    ] = None,
-    run: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN",
-            help="Run captured from the model, in which the result is kept and shown from then on.",
-            callback=named,
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="PATH",
-            help="Folder for table, figure and results; made if missing.",
-            callback=named,
-        ),
-    ] = None,
+    data: OptionalDataOption = None,
+    run: KeptRunOption = None,
+    out: FolderOption = None,
     tokens: Annotated[
         int | None,
         typer.Option(
@@ -79,7 +54,7 @@ def collapse(
     lines: LinesOption = False,
     gguf: GgufOption = None,
     device: DeviceOption = "cpu",
-    as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
+    as_json: EveryNumberOption = False,
 ) -> None:
     """Measure how nearly all tokens become the same with depth.
 
@@ -102,6 +77,7 @@ def collapse(
     )
     from haarbor.cli._json_answer import echo_json
     from haarbor.cli._libraries import require_library
+    from haarbor.cli._measured_samples import measured_samples
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_steps
     from haarbor.cli._run_checks import require_writable
@@ -135,7 +111,15 @@ def collapse(
     loaded = load_model(model, gguf_file=gguf, device=device, dtype=precision)
     for note in loaded.notes:
         say(note)
-    samples = _samples(loaded, data, tokens, batches, lines)
+    samples = measured_samples(
+        loaded,
+        data,
+        n_tokens=tokens,
+        usual_tokens=_TOKENS,
+        n_samples=batches,
+        lines=lines,
+        function="rank_collapse",
+    )
     weights = None if opened is None else require_run_of(opened, loaded.model, samples)
     networks: dict[str, Any] = {"trained": loaded.model}
     if initial:
@@ -175,28 +159,3 @@ def collapse(
         if taken is not None:
             print_paths(taken)
         tell_lines([f"  {path}" for path in written])
-
-
-def _samples(
-    loaded: LoadedModel, data: str | None, tokens: int | None, n_samples: int, lines: bool
-) -> Samples:
-    from haarbor.capturing.inputs import TokenInputs, named_samples
-    from haarbor.errors import CollapseError
-
-    takes: Any = loaded.takes
-    if takes is None:
-        raise CollapseError(
-            f"{loaded.name} takes inputs that the command line does not make; call haarbor.rank_collapse "
-            "from Python."
-        )
-    reads = isinstance(takes, TokenInputs) and loaded.tokenizer is not None
-    usual = "zoo" if reads or loaded.images is not None else "random"
-    most = getattr(takes, "max_tokens", None)
-    return named_samples(
-        data or usual,
-        takes=takes,
-        tokenizer=loaded.tokenizer,
-        n_tokens=tokens or min(_TOKENS, most or _TOKENS),
-        n_samples=n_samples,
-        split="lines" if lines else "whole",
-    )

@@ -9,6 +9,7 @@ import typer
 
 from haarbor.cli._named import named
 from haarbor.cli._part_options import ContentOption, StreamOption
+from haarbor.cli._result_options import EveryNumberOption, FolderOption
 
 if TYPE_CHECKING:
     from haarbor.compare import Comparison, RunComparison
@@ -23,16 +24,7 @@ def compare(
         list[str],
         typer.Argument(metavar="RUN", help="Folders or URLs of two runs or more.", callback=named),
     ],
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="PATH",
-            help="Folder for tables, figures and results; made if missing.",
-            callback=named,
-        ),
-    ] = None,
+    out: FolderOption = None,
     name: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,7 +76,7 @@ def compare(
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Seed of the random pairings.")
     ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
+    as_json: EveryNumberOption = False,
 ) -> None:
     """Compare networks, checkpoints, or inputs of one network.
 

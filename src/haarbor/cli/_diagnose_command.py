@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haarbor.cli._capture_options import DeviceOption, GgufOption, LinesOption
+from haarbor.cli._capture_options import DeviceOption, GgufOption, LinesOption, OptionalDataOption
 from haarbor.cli._model_argument import ModelArgument
-from haarbor.cli._named import named
+from haarbor.cli._result_options import EveryNumberOption, FolderOption, KeptRunOption
 
 if TYPE_CHECKING:
     from haarbor.analysis import ResultTable
-    from haarbor.capturing import LoadedModel
-    from haarbor.capturing.inputs import Samples
     from haarbor.diagnostics import ModelDiagnostics
 
 __all__ = ["diagnose"]
@@ -32,33 +30,9 @@ _N_SHOWN = 5
 
 def diagnose(
     model: ModelArgument,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA",
-            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' or 'random'; "
-            "if not given, the text or the images in the package.",
-            callback=named,
-        ),
-    ] = None,
-    run: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN",
-            help="Run captured from the model, in which the result is kept and shown from then on.",
-            callback=named,
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="PATH",
-            help="Folder for tables and results; made if missing.",
-            callback=named,
-        ),
-    ] = None,
+    data: OptionalDataOption = None,
+    run: KeptRunOption = None,
+    out: FolderOption = None,
     tokens: Annotated[
         int | None,
         typer.Option(
@@ -74,7 +48,7 @@ def diagnose(
     lines: LinesOption = False,
     gguf: GgufOption = None,
     device: DeviceOption = "cpu",
-    as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
+    as_json: EveryNumberOption = False,
 ) -> None:
     """Measure what needs the network itself.
 
@@ -86,6 +60,7 @@ def diagnose(
     """
     from haarbor.cli._capture_paths import require_data, require_model
     from haarbor.cli._json_answer import echo_json
+    from haarbor.cli._measured_samples import measured_samples
     from haarbor.cli._output_place import require_folder_place
     from haarbor.cli._progress import shown_steps
     from haarbor.cli._run_checks import require_writable
@@ -109,7 +84,15 @@ def diagnose(
     loaded = load_model(model, gguf_file=gguf, device=device, dtype="float32")
     for note in loaded.notes:
         say(note)
-    samples = _samples(loaded, data, tokens, batches, lines)
+    samples = measured_samples(
+        loaded,
+        data,
+        n_tokens=tokens,
+        usual_tokens=_TOKENS,
+        n_samples=batches,
+        lines=lines,
+        function="head_diagnostics",
+    )
     weights = None if opened is None else require_run_of(opened, loaded.model, samples)
     takes = loaded.takes
     vocabulary = None
@@ -124,31 +107,6 @@ def diagnose(
         echo_json(_answer(found, loaded.name, samples.description, written))
     else:
         _print(found, loaded.name, samples.description, written)
-
-
-def _samples(
-    loaded: LoadedModel, data: str | None, tokens: int | None, n_samples: int, lines: bool
-) -> Samples:
-    from haarbor.capturing.inputs import TokenInputs, named_samples
-    from haarbor.errors import CaptureError
-
-    takes: Any = loaded.takes
-    if takes is None:
-        raise CaptureError(
-            f"{loaded.name} takes inputs that the command line does not make; call haarbor.head_diagnostics "
-            "from Python."
-        )
-    reads = isinstance(takes, TokenInputs) and loaded.tokenizer is not None
-    usual = "zoo" if reads or loaded.images is not None else "random"
-    most = getattr(takes, "max_tokens", None)
-    return named_samples(
-        data or usual,
-        takes=takes,
-        tokenizer=loaded.tokenizer,
-        n_tokens=tokens or min(_TOKENS, most or _TOKENS),
-        n_samples=n_samples,
-        split="lines" if lines else "whole",
-    )
 
 
 def _tables(found: ModelDiagnostics, model: str) -> tuple[ResultTable, ResultTable]:

@@ -15,6 +15,7 @@ from haarbor.cli._capture_options import (
     GroupsOption,
     LeaveOutOption,
     LinesOption,
+    OptionalDataOption,
     PoolOption,
     TargetOption,
 )
@@ -29,15 +30,7 @@ _TOKENS = 128
 
 def look(
     model: ModelArgument,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA",
-            help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' or 'random'; "
-            "if not given, the text or the images in the package.",
-            callback=named,
-        ),
-    ] = None,
+    data: OptionalDataOption = None,
     out: Annotated[
         str | None,
         typer.Option(

@@ -11,7 +11,7 @@ import typer
 
 from haarbor.cli._capture_options import DeviceOption, GgufOption, LinesOption
 from haarbor.cli._model_argument import ModelArgument
-from haarbor.cli._named import named
+from haarbor.cli._result_options import KeptRunOption
 from haarbor.printable import printable
 
 if TYPE_CHECKING:
@@ -105,14 +105,7 @@ def prune(
     lines: LinesOption = False,
     gguf: GgufOption = None,
     device: DeviceOption = "cpu",
-    run: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN",
-            help="Run captured from the model, in which the results are kept and shown from then on.",
-            callback=named,
-        ),
-    ] = None,
+    run: KeptRunOption = None,
     out: Annotated[
         str | None,
         typer.Option(
