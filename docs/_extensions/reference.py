@@ -40,7 +40,10 @@ def documented_names():
     front = {name for name in haarbor.__all__ if name not in ("__version__", "datasets")}
     for room in ROOMS:
         module = importlib.import_module(f"haarbor.{room}")
-        names = sorted(module.__all__, key=lambda name: (name not in front, name.lower()))
+        outer = importlib.import_module(module.__name__.rpartition(".")[0])
+        # What a room passes on from a room inside it is on its own page.
+        passed_on = set(outer.__all__) - front if "." in room else set()
+        names = sorted(set(module.__all__) - passed_on, key=lambda name: (name not in front, name.lower()))
         found[room] = [f"haarbor.{name}" if name in front else f"haarbor.{room}.{name}" for name in names]
     return found
 

@@ -11,13 +11,12 @@ _PAGES = {
     "../CHANGELOG.md": "changelog.md",
     "../README.md": "index.md",
 }
-_LINK = re.compile(r"(?<!!)\]\(((?:\.\./)+|results/)([^)#\s]+)(#[^)\s]*)?\)")
+_LINK = re.compile(r"(?<!!)\]\(((?:\.\./)+)([^)#\s]+)(#[^)\s]*)?\)")
+_RESULT = re.compile(r"\]\((results(?:/[^)\s]*)?)\)")
 
 
 def _linked(found, depth):
     climbed, path, place = found[1], found[2], found[3] or ""
-    if climbed == "results/":
-        return f"]({_REPOSITORY}docs/results/{path}{place})"
     levels = climbed.count("../")
     if levels <= depth:
         return found[0]
@@ -28,6 +27,7 @@ def _linked(found, depth):
 def _rewrite(app, name, source):
     depth = name.count("/")
     source[0] = _LINK.sub(lambda found: _linked(found, depth), source[0])
+    source[0] = _RESULT.sub(lambda found: f"]({_REPOSITORY}docs/{found[1]})", source[0])
 
 
 def setup(app):
