@@ -32,6 +32,7 @@ __all__ = ["KIND"]
 _SLOW = {
     "load_model": 20,
     "organize_run": 30,
+    "heal": 30,
     "ablate": 40, "capture": 40, "load_pruned": 20, "import_arrays": 60, "create_run": 60, "open_run": 40,
     "Run": 60, "run results": 60, "results file": 60, "consensus": 90, "organize": 180,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import haarbor as hb
-from faults.hostile_settings import spoilt_choice, spoilt_text, spoilt_whole_number
+from faults.hostile_settings import spoilt_choice, spoilt_seed, spoilt_text, spoilt_whole_number
 from faults.small_network import small_gpt2
 from faults.spoilt import Spoilt, one_of
 from faults.stored_sample import without_waiting
@@ -307,6 +307,45 @@ def ablate(rng: Rng) -> Call:
             "replacement": spoilt_choice,
         },
         always=lambda answer, given: None if answer["whole"] == 0 else "the network is not whole afterwards",
+    )
+
+
+@subject("heal")
+def heal(rng: Rng) -> Call:
+    """A copy is trained; the network itself is left as it was."""
+    model, batches = _network()
+    weights = {name: weight.clone() for name, weight in model.state_dict().items()}
+
+    def healed(**given: Any) -> Any:
+        found = hb.heal(**given)
+        return {
+            "losses": found.losses,
+            "weights": all((weights[name] == weight).all() for name, weight in model.state_dict().items()),
+        }
+
+    def law(answer: Any, given: Mapping[str, Any]) -> str | None:
+        whole = answer["weights"] and answer["losses"].shape == (given["steps"],)
+        return None if whole else f"weights kept {answer['weights']}, losses {answer['losses']}"
+
+    no_count = (None, 0, -1, 1.5, "1", [], True, np.nan, object())
+    no_rate = (None, 0.0, -1e-4, np.nan, np.inf, "1", [], 1j, object())
+    return Call(
+        function=healed,
+        arguments={
+            "model": model,
+            "calibration": batches,
+            "steps": int(rng.integers(1, 3)),
+            "learning_rate": 1e-4,
+            "seed": int(rng.integers(100)),
+        },
+        spoil={
+            "model": _spoilt_model,
+            "calibration": _spoilt_batches,
+            "steps": lambda rng, good: Spoilt("no count of steps", one_of(rng, no_count), "refused"),
+            "learning_rate": lambda rng, good: Spoilt("no rate", one_of(rng, no_rate), "refused"),
+            "seed": spoilt_seed,
+        },
+        law=law,
     )
 
 

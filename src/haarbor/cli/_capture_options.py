@@ -28,7 +28,6 @@ DataOption = Annotated[
         metavar="DATA",
         help="Text file, .npy of token ids or images, folder of images, hub:DATASET, 'zoo' (text and "
         "images in the package), or 'random'.",
-        callback=named,
     ),
 ]
 OptionalDataOption = Annotated[
