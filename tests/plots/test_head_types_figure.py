@@ -4,7 +4,7 @@ import pytest
 from haarbor.diagnostics import TYPES, HeadType
 from haarbor.errors import ShapeError
 from haarbor.plots import head_types_figure
-from haarbor.plots._head_types_figure import _COLOURS
+from haarbor.plots._head_types_figure import TYPE_COLOURS
 
 
 def of(*names):
@@ -36,7 +36,7 @@ def test_heads_without_layers_and_layers_of_different_sizes_are_drawn():
 
 
 def test_there_is_a_colour_for_every_type():
-    assert len(_COLOURS) == len(TYPES)
+    assert len(TYPE_COLOURS) == len(TYPES)
 
 
 def test_there_must_be_heads():
