@@ -28,6 +28,7 @@ def warm_command() -> None:
     import plotly.graph_objects  # noqa: F401
     import transformers.models.gpt2.modeling_gpt2  # noqa: F401
     import zarr.storage  # noqa: F401
+    from typer.testing import CliRunner
 
     import haarbor.analysis
     import haarbor.capturing
@@ -36,8 +37,11 @@ def warm_command() -> None:
     import haarbor.pruning
     import haarbor.report
     from faults.small_network import small_gpt2
+    from haarbor.cli._app import app
 
     small_gpt2()
+    # What typer imports when it first reads an argument: another user may not be allowed to.
+    CliRunner().invoke(app, ["info", "no-such-run"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rng = np.random.default_rng(0)
