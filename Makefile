@@ -35,7 +35,9 @@ test:
 	$(MAKE) --no-print-directory -j2 $(READY) $(NODE_READY)
 	$(MAKE) --no-print-directory -j2 check suite
 
+# Collected once beforehand, because every process that finds a module for the first time compiles it, and they start together.
 suite: $(READY)
+	$(BIN)/python -m pytest --collect-only -q tests > /dev/null || true
 	$(SCRATCH) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" tests
 
 check: $(READY) $(NODE_READY)
@@ -71,6 +73,7 @@ faults: $(READY)
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Haarbor needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Run make PYTHON=python3.11.")'
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip || echo "A newer pip would be quicker; this one does as well."
 
 # The demo needs what a user needs, and nothing that the tests bring.
 $(DEMO_READY): pyproject.toml constraints.txt | $(BIN)/python
