@@ -1,3 +1,4 @@
+import copy
 import os
 import subprocess
 from pathlib import Path
@@ -34,4 +35,28 @@ def smollm2(network_folder):
     """SmolLM2 in float32; not to be changed."""
     from haarbor.capturing import load_model
 
-    return load_model(network_folder("smollm2"), gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf", dtype="float32")
+    folder = network_folder("smollm2")
+    plain = folder / "float32"
+    # Most of half a minute goes into reading the vocabulary of a GGUF file, three times; so it is read once.
+    with FileLock(f"{plain}.lock"):
+        if not (plain / "complete").exists():
+            _rewrite_plainly(
+                load_model(folder, gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf", dtype="float32"), plain
+            )
+    return load_model(plain)
+
+
+def _rewrite_plainly(loaded, folder):
+    """Save what was read of a quantised file as transformers saves a network that never was quantised."""
+    from safetensors.torch import save_file
+
+    settings = copy.deepcopy(loaded.model.config)
+    if hasattr(settings, "quantization_config"):
+        del settings.quantization_config
+    settings.architectures = [type(loaded.model).__name__]
+    settings.save_pretrained(folder)
+    loaded.tokenizer.save_pretrained(folder)
+    weights = loaded.model.state_dict()
+    del weights["lm_head.weight"]  # the embedding's, once more
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "complete").write_text("")

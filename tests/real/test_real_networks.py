@@ -1,9 +1,6 @@
 """Trained networks from the package registry, captured and organised from the command line."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +11,7 @@ torch = pytest.importorskip("torch")
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import recorded_calls  # noqa: E402
 from haarbor.capturing.inputs import text_samples  # noqa: E402
+from tests.cli.builders import answer  # noqa: E402
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,11 +24,9 @@ REACTIONS = ROOT / "examples" / "reactions.txt"
 
 
 def haarbor(*words):
-    command = [sys.executable, "-m", "haarbor", *map(str, words)]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    done = answer(*words)
+    assert done.code == 0, done.err
+    return done.out
 
 
 def test_smollm2_is_captured_and_organised(smollm2, tmp_path):
