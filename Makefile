@@ -65,7 +65,7 @@ wheel: $(READY)
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	$(BIN)/twine check --strict dist/*
-	$(BIN)/python -m pytest -q tests/test_wheel.py
+	$(BIN)/python -m pytest -q tests/test_wheel.py tests/cli/test_demo_command.py
 
 faults: $(READY)
 	$(SCRATCH) $(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md)
@@ -88,9 +88,9 @@ $(DOCS_READY): pyproject.toml constraints.txt | $(BIN)/python
 # beside the environment, for the tests of timm that know how to import them.
 $(READY): pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -c constraints.txt --no-deps --upgrade --target $(VENV)/timm timm torchvision & beside=$$!; \
-	$(PIP) -c constraints.txt -e '.[dev$(if $(CI),$(comma)bucket-tests)]' && wait $$beside
+	$(PIP) -c constraints.txt -e '.[dev$(if $(CI),$(comma)bucket-tests$(comma)docs)]' && wait $$beside
 	$(BIN)/python -m pip check
-	touch $(DEMO_READY) $@
+	touch $(DEMO_READY) $(if $(CI),$(DOCS_READY)) $@
 
 node_modules/.ready: package.json package-lock.json
 	npm ci --loglevel error > /dev/null

@@ -29,7 +29,7 @@ def rng():
 
 
 # Files that take longest begin first, so that no process is left with one of them at the end.
-LONGEST = ("test_wheel", "test_real_pruning", "test_real_networks", "test_demo_command", "test_views")
+LONGEST = ("test_demo_command", "test_real_pruning", "test_wheel", "test_training_scripts", "test_views")
 
 
 def pytest_collection_modifyitems(items):

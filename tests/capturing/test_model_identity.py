@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from safetensors.numpy import load_file  # noqa: E402
 
 from haarbor.capturing import capture, load_model  # noqa: E402
-from haarbor.capturing._model_identity import config_digest  # noqa: E402
+from haarbor.capturing._model_identity import config_digest, library_versions  # noqa: E402
 from haarbor.capturing._weights_digest import weights_digest  # noqa: E402
 from haarbor.errors import StoreError  # noqa: E402
 from haarbor.zoo import embedded_folder  # noqa: E402
@@ -77,3 +77,19 @@ def test_the_digest_of_an_embedded_network_is_the_same_on_every_machine(name):
     assert weights_digest(load_model(f"zoo:{name}").model) == EMBEDDED[name]
     stored = load_file(embedded_folder(name) / "model.safetensors")
     assert slow_digest({key: value.astype(np.float32) for key, value in stored.items()}) == EMBEDDED[name]
+
+
+def test_timm_counts_where_a_part_of_the_model_is_its_own(monkeypatch):
+    def asked_for(names):
+        return dict.fromkeys(names, "1")
+
+    monkeypatch.setattr("haarbor.capturing._model_identity.installed_versions", asked_for)
+    theirs = type("Block", (torch.nn.Linear,), {"__module__": "timm.layers.block"})
+    derived = type("MyBlock", (theirs,), {"__module__": "mine"})
+    assert set(library_versions(torch.nn.Sequential(torch.nn.Linear(2, 2)))) == {
+        "torch",
+        "transformers",
+        "numpy",
+    }
+    for model in (theirs(2, 2), torch.nn.Sequential(derived(2, 2))):
+        assert "timm" in library_versions(model)

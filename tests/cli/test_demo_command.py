@@ -1,4 +1,4 @@
-"""haarbor demo, as a user types it."""
+"""haarbor demo, as a user types it: with the wheel, its extras and nothing else installed."""
 
 import json
 
@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import haarbor as hb
-from tests.cli.builders import answer
+from tests.installed_wheel import built_wheel, done, empty_environment, install
 
 pytestmark = pytest.mark.slow
 
@@ -17,15 +17,20 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    done = answer("demo", "--out", folder / "out", "--tokens", 24, "--batches", 2)
-    assert done.code == 0, done.err
-    return folder / "out", done.out
+    python = empty_environment(folder / "environment")
+    site_packages = install(built_wheel(tmp_path_factory.mktemp("dist")), ("models", "report"), python)
+    assert not (site_packages / "pytest").exists()
+    command = python.with_name("haarbor")
+    return folder / "out", done(
+        command, "demo", "--out", folder / "out", "--tokens", 24, "--batches", 2, cwd=folder
+    )
 
 
 def test_demo_ends_with_three_sentences_and_where_everything_is(demo_folder):
     folder, shown = demo_folder
     sentences = [line for line in shown.splitlines() if line.endswith(".") and not line.endswith(" s.")]
     assert len(sentences) == 3
+    assert (folder / "report.html").stat().st_size > 100_000
     for place in ("report.html", "figures/figures.md", "transformer-xl.zarr", "vision-transformer.zarr"):
         assert str(folder / place) in shown
         assert (folder / place).exists()

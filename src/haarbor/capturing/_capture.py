@@ -165,7 +165,7 @@ def capture(
             WEIGHTS: weights,
             **({CONTENT: content_digest} if content_digest else {}),
         },
-        library_versions=library_versions(),
+        library_versions=library_versions(model),
     )
     if on_plan is not None:
         on_plan(plan)

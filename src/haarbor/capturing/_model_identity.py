@@ -69,6 +69,11 @@ def _text(value: Any) -> Any:
     return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)
 
 
-def library_versions() -> dict[str, str]:
-    """Versions of the libraries that decide what is recorded."""
-    return installed_versions(("torch", "transformers", "timm", "numpy"))
+def library_versions(model: torch.nn.Module) -> dict[str, str]:
+    """Versions of the libraries that decide what is recorded of a model.
+
+    timm counts where a part of the model is timm's: to install it later must not keep a run of another model
+    from being continued.
+    """
+    rooms = {kind.__module__.partition(".")[0] for part in model.modules() for kind in type(part).__mro__}
+    return installed_versions(("torch", "transformers", *(("timm",) if "timm" in rooms else ()), "numpy"))
