@@ -78,5 +78,8 @@ html_sidebars = {
         "troubleshooting",
     )
 }  # fmt: skip
+# For make links. GitHub makes its anchors with a script, so they cannot be looked for.
+linkcheck_timeout = 20
+linkcheck_anchors_ignore_for_url = [r"https://github\.com/.*"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

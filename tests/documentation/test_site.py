@@ -81,10 +81,3 @@ def test_the_gallery_shows_every_figure():
     for name in plots.__all__:
         if name.endswith("_figure") and name != "save_figure":
             assert f"plots.{name}(" in gallery, name
-
-
-def test_links_between_pages_lead_somewhere():
-    for page in PAGES:
-        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-        for target in re.findall(r"\]\((?!https?:|#)([^)\s#]+)[^)]*\)", text):
-            assert (page.parent / target).resolve().exists(), f"{page.relative_to(ROOT)}: {target}"
