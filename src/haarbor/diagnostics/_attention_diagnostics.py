@@ -44,7 +44,12 @@ _HEADS_AT_ONCE = 8
 @stored_result("HeadDiagnostics")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HeadDiagnostics:
-    """Figures of all heads on one batch."""
+    """Figures of all heads on one batch.
+
+    See Also
+    --------
+    haarbor.attention_diagnostics : Figures from attention alone.
+    """
 
     figures: Mapping[str, FloatArray]
     """By name, those of `ATTENTION_FIGURES`: arrays of shape (n_heads,), NaN where a figure has no meaning,
@@ -107,6 +112,12 @@ def attention_diagnostics(
         If the shapes do not fit, or the mask is not boolean.
     DataError
         If the entries are no shares: negative, not finite, or more than 1 in all for a query.
+
+    See Also
+    --------
+    haarbor.run_diagnostics : Figures of every batch of a run.
+    haarbor.head_diagnostics : Figures that need the network.
+    haarbor.diagnostics.head_types : Types from figures.
 
     Examples
     --------

@@ -65,6 +65,11 @@ def affinity_figure(
         If there is no such axis, or layers are given for another axis than "head".
     ShapeError
         If there is not one layer or label per item.
+
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+    haarbor.plots.diffusion_map_figure : Draws the map.
     """
     require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
     require_kind("axis", axis, str, "Pass the name of an axis.")

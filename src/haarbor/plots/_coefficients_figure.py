@@ -65,6 +65,11 @@ def coefficients_figure(
         If no head is asked for or one that is not there, or `k` is not a whole number from 1.
     ShapeError, DataError, TreeError
         If the tensor or the trees cannot be used.
+
+    See Also
+    --------
+    haarbor.sorted_coefficients : Coefficients by support.
+    haarbor.plots.haar_basis_figure : Draws the functions.
     """
     require_kind("trees", trees, Mapping, "Pass organization.trees.")
     names = axis_names(axes, np.ndim(X))

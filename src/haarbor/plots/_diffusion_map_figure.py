@@ -65,6 +65,11 @@ def diffusion_map_figure(
         If an option has a value that is not offered.
     DataError
         If there is a single item: it has no coordinates.
+
+    See Also
+    --------
+    haarbor.diffusion_map : Coordinates from an affinity.
+    haarbor.plots.affinity_figure : Draws an affinity.
     """
     require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
     require_kind("axis", axis, str, "Pass the name of an axis.")

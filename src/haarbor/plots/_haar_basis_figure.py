@@ -75,6 +75,11 @@ def haar_basis_figure(
     ShapeError, TreeError, SettingError
         If the order tears a folder apart, there is not one layer or label per item, or the scale is
         another one.
+
+    See Also
+    --------
+    haarbor.haar_basis : Their values.
+    haarbor.plots.tree_figure : Draws a tree.
     """
     if scale not in ("function", "basis"):
         raise SettingError(

@@ -63,6 +63,11 @@ def tree_figure(
     ------
     ShapeError, TreeError
         If the order tears a folder apart, or there is not one layer or label per leaf.
+
+    See Also
+    --------
+    haarbor.PartitionTree : The tree itself.
+    haarbor.plots.organized_matrix_figure : Draws a head in tree order.
     """
     leaves = checked_order(order, tree)
     layers = checked_head_layers(head_layers, tree.n_items)

@@ -114,6 +114,10 @@ def measure(model: torch.nn.Module, batches: Sequence[ModelBatch], metric: Metri
     ------
     DataError
         If there is nothing to measure in a batch.
+
+    See Also
+    --------
+    haarbor.ablate : Switch heads off and measure.
     """
     totals, counts = np.empty(len(batches)), np.empty(len(batches))
     with torch.no_grad():

@@ -68,6 +68,12 @@ def cosine_affinity(
         If some slices hold nothing but missing entries. They are given affinity 1 among
         themselves and 0 to all others.
 
+    See Also
+    --------
+    haarbor.gaussian_affinity : Affinity from a Gaussian kernel.
+    haarbor.distance_affinity : Affinity from distances.
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
+
     Notes
     -----
     With :math:`v` the indicator of present entries,
@@ -191,6 +197,12 @@ def gaussian_affinity(
     ndarray of float64, shape (n, n)
         Symmetric, 1 on the diagonal.
 
+    See Also
+    --------
+    haarbor.cosine_affinity : Affinity from cosines.
+    haarbor.distance_affinity : Affinity from distances.
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
+
     Notes
     -----
     With :math:`D` the Euclidean distances and :math:`b_j` the median of the five smallest entries
@@ -259,6 +271,12 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
     ------
     AffinityError
         If the matrix is not square and symmetric, or an entry is negative or not finite.
+
+    See Also
+    --------
+    haarbor.tree_emd : Distances along trees.
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
+    haarbor.cosine_affinity : Affinity from cosines.
 
     Examples
     --------

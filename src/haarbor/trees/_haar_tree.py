@@ -74,6 +74,13 @@ def haar_tree(
     ShapeError, DataError, SettingError
         If `rows` is not a finite matrix, or a setting cannot be used.
 
+    See Also
+    --------
+    haarbor.flexible_tree : Bottom-up tree from diffusion distances.
+    haarbor.binary_tree : Top-down tree that splits in two.
+    haarbor.haar_l1 : Sum of the sizes of all coefficients.
+    haarbor.organize : Trees of one tensor.
+
     Notes
     -----
     With folder sizes :math:`a, b` and folder means :math:`Y_A, Y_B` the norm is

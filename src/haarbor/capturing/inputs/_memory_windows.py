@@ -65,6 +65,10 @@ def memory_window_samples(windows: Samples, model: TransformerXL) -> Samples:
     ------
     CaptureError
         If the model has no memory, or there are too few windows to fill it.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
     """
     first = windows[0]
     n_filling = windows_to_fill(model, len(first.labels))

@@ -50,6 +50,11 @@ def targeted_samples(
         ids, or are longer than the decoder takes.
     DataError
         If a token of a target is not in the decoder's vocabulary.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
+    haarbor.capturing.inputs.generated_samples : Prompts and answers.
     """
     require_takes(takes, TokenInputs, AudioInputs)
     if takes.decoder is None:
