@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import recorded_calls  # noqa: E402
 from haarbor.capturing.inputs import text_samples  # noqa: E402
+from haarbor.zoo import sample_text_path  # noqa: E402
 
 pytestmark = [
     pytest.mark.slow,
@@ -21,7 +22,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning"),
 ]
 ROOT = Path(__file__).parents[2]
-TEXT = ROOT / "docs" / "method.md"
+TEXT = sample_text_path()
 REACTIONS = ROOT / "examples" / "reactions.txt"
 
 
