@@ -89,6 +89,12 @@ def test_relatives_are_on_a_page_of_the_reference_and_are_said_in_words(document
     assert n_found > 200
 
 
+def test_every_function_and_class_says_what_it_is(documented):
+    for name, value in documented.items():
+        if isinstance(value, type) or inspect.isfunction(value):
+            assert value.__doc__, name
+
+
 def test_every_function_of_the_front_door_names_its_relatives():
     for name in set(hb.__all__) - ALONE:
         value = getattr(hb, name)

@@ -88,7 +88,7 @@ def attention_diagnostics(
     same_sequence: bool = True,
     labels: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> HeadDiagnostics:
-    """Diagnostics of heads from their attention.
+    r"""Diagnostics of heads from their attention.
 
     Parameters
     ----------
@@ -118,6 +118,13 @@ def attention_diagnostics(
     haarbor.run_diagnostics : Figures of every batch of a run.
     haarbor.head_diagnostics : Figures that need the network.
     haarbor.diagnostics.head_types : Types from figures.
+
+    Notes
+    -----
+    With :math:`A_{ij}` the share that query :math:`i` gives to key :math:`j`, the figures are means over
+    queries, among others of the entropy :math:`-\sum_j A_{ij} \ln A_{ij}`, of the confidence
+    :math:`\max_j A_{ij}` and of the distance :math:`\sum_j A_{ij} |i - j|`. Shares of single tokens are means
+    of a diagonal or of a column.
 
     Examples
     --------

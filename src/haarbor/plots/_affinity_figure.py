@@ -106,6 +106,10 @@ def draw_affinity(
     image : matplotlib.image.AxesImage
     extend : str
         On which sides the colours are cut off.
+
+    See Also
+    --------
+    haarbor.plots.affinity_figure : Draws an affinity.
     """
     # Every item is most similar to itself: with the diagonal, the rest would have less of the colour range.
     others = affinity[~np.eye(order.size, dtype=bool)]

@@ -120,6 +120,10 @@ def draw_diffusion_map(panel: Any, points: FloatArray, colours: Any) -> FloatArr
     -------
     ndarray of float, shape (n_items, 2 or 3)
         A single coordinate gets a second one, zero.
+
+    See Also
+    --------
+    haarbor.plots.diffusion_map_figure : Draws the map.
     """
     n_items, n_drawn = points.shape
     drawn: FloatArray = points if n_drawn > 1 else np.column_stack([points, np.zeros(n_items)])

@@ -104,7 +104,12 @@ def draw_haar_basis(
     panel: Axes, tree: PartitionTree, leaves: IntArray, layers: HeadLayers, names: list[str] | None,
     item_name: str, side: float, scale: Literal["function", "basis"] = "function",
 ) -> AxesImage:  # fmt: skip
-    """Draw the Haar functions of a tree into `panel`, which is `side` inches wide; return the image."""
+    """Draw the Haar functions of a tree into `panel`, which is `side` inches wide; return the image.
+
+    See Also
+    --------
+    haarbor.plots.haar_basis_figure : Draws the functions.
+    """
     functions = haar_basis(tree)[:, leaves]
     if scale == "function":
         functions = functions / np.abs(functions).max(axis=1, keepdims=True)

@@ -88,7 +88,12 @@ def tree_figure(
 def draw_tree(
     panel: Axes, tree: PartitionTree, leaves: IntArray, layers: HeadLayers, names: list[str], spacing: float
 ) -> None:
-    """Draw a tree into `panel`, its leaves in the order `leaves` and `spacing` inches apart."""
+    """Draw a tree into `panel`, its leaves in the order `leaves` and `spacing` inches apart.
+
+    See Also
+    --------
+    haarbor.plots.tree_figure : Draws a tree.
+    """
     drawn = drawn_tree(tree)
     tree = drawn.tree
     segments, folders = _segments(tree, leaves)

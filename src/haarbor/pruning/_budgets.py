@@ -132,6 +132,10 @@ def possible_counts(heads: NetworkHeads, *, within: Budget = "network") -> IntAr
     -------
     ndarray of int
         From few to many; empty where every layer, or every group, has a single head.
+
+    See Also
+    --------
+    haarbor.pruning.removal_count : How many heads go.
     """
     _require_budget(within)
     if within != "uniform":

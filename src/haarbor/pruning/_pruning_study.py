@@ -213,6 +213,10 @@ def score_names(text: str) -> list[str]:
     SettingError
         If there is no such score.
 
+    See Also
+    --------
+    haarbor.pruning.pruning_scores : Scores of all heads.
+
     Examples
     --------
     >>> score_names("leftover, random")

@@ -94,6 +94,11 @@ def distances_on_own_trees(
     Returns
     -------
     ndarray of float64, shape (n, n)
+
+    See Also
+    --------
+    haarbor.tree_emd : Distances along trees.
+    haarbor.consensus : One tree from all batches.
     """
     if isinstance(tensor, OwnDistances):
         return tensor.values

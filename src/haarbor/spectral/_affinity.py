@@ -114,11 +114,23 @@ def cosine_affinity_of_blocks(
         another take longer.
     n_slices : int
     threads : int
+
+    See Also
+    --------
+    haarbor.cosine_affinity : Affinity from cosines.
     """
     return affinity_of_products(*_products(blocks, n_slices, False, threads))
 
 
 def affinity_of_products(inner: FloatArray, overlap: FloatArray) -> FloatArray:
+    """Mutual cosine from inner products of slices, whose upper triangle counts, and from squared norms.
+
+    ``overlap[i, j]`` is the squared norm of slice ``i`` over the entries that slice ``j`` has.
+
+    See Also
+    --------
+    haarbor.cosine_affinity : Affinity from cosines.
+    """
     n_slices = inner.shape[0]
     inner = np.triu(inner) + np.triu(inner, 1).T
     norms = np.sqrt(overlap * overlap.T)
@@ -237,7 +249,12 @@ def gaussian_affinity(
 
 
 def kernel_of_distances(distances: FloatArray, exponent: int = 0) -> FloatArray:
-    """Gaussian kernel of the Euclidean distances ``distances * 2**exponent``."""
+    """Gaussian kernel of the Euclidean distances ``distances * 2**exponent``.
+
+    See Also
+    --------
+    haarbor.gaussian_affinity : Affinity from a Gaussian kernel.
+    """
     nearest = np.sort(distances, axis=0)[:_NEIGHBOURS]
     bandwidth = np.median(nearest, axis=0)
     zero = bandwidth == 0
@@ -299,7 +316,12 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
 
 
 def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
-    """Affinity of the distances ``matrix * 2**exponent``, where `matrix` is far from overflow."""
+    """Affinity of the distances ``matrix * 2**exponent``, where `matrix` is far from overflow.
+
+    See Also
+    --------
+    haarbor.distance_affinity : Affinity from distances.
+    """
     affinity = symmetric_part(matrix)
     scale = _median_of_all(affinity)
 

@@ -59,6 +59,11 @@ def embedded_folder(name: str) -> Path:
     ------
     SettingError
         If there is no such network.
+
+    See Also
+    --------
+    haarbor.zoo.embedded_network : A network of the package.
+    haarbor.zoo.load_checkpoint : A network from its folder.
     """
     if not isinstance(name, str) or name not in EMBEDDED_NAMES:
         raise SettingError(

@@ -33,6 +33,10 @@ def windows_to_fill(model: torch.nn.Module, n_tokens: int) -> int:
     ------
     CaptureError
         If the model has no memory.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.memory_window_samples : Windows with memory.
     """
     if not isinstance(model, TransformerXL) or model.config.memory_length == 0:
         raise CaptureError(

@@ -80,6 +80,10 @@ def target_tokenizer(tokenizer: Any) -> Any:
     Returns
     -------
     object or None
+
+    See Also
+    --------
+    haarbor.capturing.inputs.targeted_samples : Samples for an encoder and a decoder.
     """
     return None if tokenizer is None else _TargetTokenizer(tokenizer)
 
