@@ -43,6 +43,9 @@ nb_merge_streams = True
 # Kernels would say in every page that bars of progress need a package that this site does not.
 os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"
 
+# Blocks that name no language are commands and formulas, not Python.
+highlight_language = "none"
+
 # The reference comes from the docstrings.
 autosummary_generate = True
 autodoc_typehints = "none"

@@ -36,7 +36,7 @@ def tree_distances(tree: PartitionTree) -> FloatArray:
 
     Notes
     -----
-    This is an ultrametric. Cost :math:`O(n^2 \cdot \text{n\_levels})`.
+    This is an ultrametric. Cost :math:`O(n^2 L)` for :math:`L` levels.
 
     Examples
     --------
