@@ -18,10 +18,10 @@ NODE_READY := $(if $(NPM),node_modules/.ready)
 javascript = $(if $(NPM),npm run --silent $(1),@echo "The report's scripts and styles were left out of \"make $(1)\": there is no npm here.")
 # Tests write and flush thousands of small files: in memory, where there is room for that, a slow disk costs nothing.
 SCRATCH := $(shell df -Pk /dev/shm 2> /dev/null | awk 'NR == 2 && $$4 > 8000000 { print "TMPDIR=/dev/shm" }')
-# Faults in some minutes; FAULTS=long tries everything and writes the table of docs/faults.md.
+# Faults in some minutes; FAULTS=long tries everything and writes the tables of two pages.
 FAULTS ?= short
 
-.PHONY: demo test suite check format docs bench faults wheel clean
+.PHONY: demo test suite check format docs links bench faults wheel clean
 
 demo: $(DEMO_READY)
 	$(BIN)/haarbor demo
@@ -57,6 +57,11 @@ docs: $(DOCS_READY)
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -j auto docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
+# Links to other sites, too: asks every one of them, so it needs a network. Those inside the site are held by the build
+# and by tests/documentation/test_links.py.
+links: $(DOCS_READY)
+	$(BIN)/sphinx-build --quiet -b linkcheck -j auto docs docs/_build/links
+
 bench: $(READY)
 	$(BIN)/python benchmarks/organize.py
 	$(BIN)/python benchmarks/growth.py
@@ -68,7 +73,7 @@ wheel: $(READY)
 	$(BIN)/python -m pytest -q tests/test_wheel.py tests/cli/test_demo_command.py
 
 faults: $(READY)
-	$(SCRATCH) $(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md)
+	$(SCRATCH) $(BIN)/python -m faults --$(FAULTS) $(if $(filter long,$(FAULTS)),--page docs/faults.md --page docs/evidence/faults.md)
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Haarbor needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Run make PYTHON=python3.11.")'

@@ -1,4 +1,4 @@
-"""The figures of docs/reproduction.md, from what is kept under docs/results: no network and no GPU needed.
+"""The figures of docs/evidence/reproduction.md, from what is kept under docs/results: no GPU needed.
 
 python benchmarks/reproduction.py
 """

@@ -43,6 +43,9 @@ nb_merge_streams = True
 # Kernels would say in every page that bars of progress need a package that this site does not.
 os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"
 
+# Blocks that name no language are commands and formulas, not Python.
+highlight_language = "none"
+
 # The reference comes from the docstrings.
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -78,5 +81,8 @@ html_sidebars = {
         "troubleshooting",
     )
 }  # fmt: skip
+# For make links. GitHub makes its anchors with a script, so they cannot be looked for.
+linkcheck_timeout = 20
+linkcheck_anchors_ignore_for_url = [r"https://github\.com/.*"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

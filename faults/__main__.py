@@ -34,8 +34,8 @@ def main() -> int:
         sys.stdout.write(f"{line}\n")
     if one and table.defects:
         sys.stdout.write(table.defects[0][1].trace)
-    if asked.page is not None:
-        asked.page.write_text(written_page(asked.page.read_text(encoding="utf-8"), table), encoding="utf-8")
+    for page in asked.page:
+        page.write_text(written_page(page.read_text(encoding="utf-8"), table), encoding="utf-8")
     return 1 if table.defects else 0
 
 
@@ -48,7 +48,13 @@ def _options() -> argparse.ArgumentParser:
     size.add_argument("--short", action="store_true", help="some minutes' worth, the default")
     size.add_argument("--long", action="store_true", help="everything")
     parser.add_argument("--markdown", action="store_true", help="print the table for a page")
-    parser.add_argument("--page", type=Path, help="also put the table into this page")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        action="append",
+        default=[],
+        help="also put the table, or its totals, into this page",
+    )
     parser.add_argument("--every", action="store_true", help="list every defect, also those that read alike")
     parser.add_argument(
         "--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes at a time"

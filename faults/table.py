@@ -41,6 +41,19 @@ class Table:
                 found.append((title if place == 0 else "", function, *_cells(count)))
         return [*found, ("in all", "", *_cells(total))]
 
+    def totals(self) -> list[tuple[str, ...]]:
+        """Cells of a row per kind, the total last."""
+        found, total = [], Counter[Verdict]()
+        for kind, title in self.titles.items():
+            count = Counter[Verdict]()
+            for (of, _), each in self.counts.items():
+                if of == kind:
+                    count.update(each)
+            if count:
+                found.append((title, *_cells(count)))
+            total.update(count)
+        return [*found, ("in all", *_cells(total))]
+
     def text(self) -> str:
         """The table for a terminal."""
         rows = [_COLUMNS, *self.rows()]
@@ -58,8 +71,12 @@ class Table:
     def markdown(self) -> str:
         """The table for a page."""
         head = f"| {' | '.join(_COLUMNS)} |\n| --- | --- | ---: | ---: | ---: | ---: |"
-        body = [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in self.rows()]
-        return "\n".join([head, *body])
+        return "\n".join([head, *map(_line, self.rows())])
+
+    def totals_markdown(self) -> str:
+        """The totals of the kinds for a page."""
+        head = "| kind | tried | right | refused | defects |\n| --- | ---: | ---: | ---: | ---: |"
+        return "\n".join([head, *map(_line, self.totals())])
 
     def defect_lines(self, *, every: bool = False) -> list[str]:
         """One line for each defect with the way to see it again; those that read alike counted together."""
@@ -83,8 +100,9 @@ def _cells(count: Mapping[Verdict, int]) -> Sequence[str]:
     return tuple(f"{number:,}" for number in (sum(each), *each))
 
 
-def _escaped(cell: str) -> str:
-    return cell.replace("|", "\\|")
+def _line(row: Sequence[str]) -> str:
+    cells = [cell.replace("|", "\\|") for cell in row]
+    return f"| {' | '.join(cells)} |"
 
 
 def _without_numbers(reason: str) -> str:

@@ -1,27 +1,27 @@
 """Formulas as MathML, which browsers draw by themselves: no script, no fonts, nothing from a network."""
 
+from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
+from sphinx.util import logging
+
+_LOGGER = logging.getLogger(__name__)
 
 
-def _inline(writer, node):
-    writer.body.append(convert(node.astext()))
-
-
-def _displayed(writer, node):
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+def _drawn(node, display):
+    drawn = convert(node.astext(), display=display)
+    # What the converter does not know it writes as it stands.
+    if "\\" in drawn:
+        _LOGGER.warning("a formula holds a command that cannot be drawn: %s", node.astext(), location=node)
+    return drawn
 
 
 def _inline_visit(writer, node):
-    from docutils.nodes import SkipNode
-
-    _inline(writer, node)
+    writer.body.append(_drawn(node, "inline"))
     raise SkipNode
 
 
 def _displayed_visit(writer, node):
-    from docutils.nodes import SkipNode
-
-    _displayed(writer, node)
+    writer.body.append(f'<div class="math">{_drawn(node, "block")}</div>')
     raise SkipNode
 
 

@@ -53,7 +53,7 @@ def room_page(room, names):
     module = importlib.import_module(f"haarbor.{room}")
     title = ROOMS[room]
     lines = [title, "=" * len(title), "", f"``haarbor.{room}``", "", inspect.getdoc(module) or "", ""]
-    lines += [".. autosummary::", ""]
+    lines += [".. autosummary::", "   :nosignatures:", ""]
     lines += [f"   ~{name}" for name in names]
     for name in names:
         lines += ["", *_entry(name)]

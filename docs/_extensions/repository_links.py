@@ -12,7 +12,7 @@ _PAGES = {
     "../README.md": "index.md",
 }
 _LINK = re.compile(r"(?<!!)\]\(((?:\.\./)+)([^)#\s]+)(#[^)\s]*)?\)")
-_RESULT = re.compile(r"\]\((results(?:/[^)\s]*)?)\)")
+_RESULT = re.compile(r"\]\((?:\.\./)*(results(?:/[^)\s]*)?)\)")
 
 
 def _linked(found, depth):

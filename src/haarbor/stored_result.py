@@ -91,6 +91,10 @@ def stored_result(
     SettingError
         If the class is no dataclass, or if another class has the name.
 
+    See Also
+    --------
+    haarbor.store.save_results_file : Write a result to a file.
+
     Examples
     --------
     >>> @stored_result("docs-example-score")

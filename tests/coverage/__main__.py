@@ -1,13 +1,15 @@
-"""Writes the tables of docs/model_support.md: ``python -m tests.coverage``."""
+"""Writes the tables of both pages about models: ``python -m tests.coverage``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.coverage.page import written_page
+from tests.coverage.page import written_page, written_summary
 from tests.coverage.table import KINDS
 
-PAGE = Path(__file__).parents[2] / "docs" / "model_support.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = {DOCS / "evidence" / "model_types.md": written_page, DOCS / "model_support.md": written_summary}
 
 if __name__ == "__main__":
-    PAGE.write_text(written_page(PAGE.read_text(encoding="utf-8"), KINDS), encoding="utf-8")
+    for page, written in PAGES.items():
+        page.write_text(written(page.read_text(encoding="utf-8"), KINDS), encoding="utf-8")

@@ -7,19 +7,24 @@ import pytest
 pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from tests.coverage.page import BEGIN, END, written_page  # noqa: E402
+from tests.coverage.page import BEGIN, END, written_page, written_summary  # noqa: E402
 from tests.coverage.table import KINDS, MODEL_TYPES  # noqa: E402
 
-PAGE = (Path(__file__).parents[2] / "docs" / "model_support.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "model_support.md").read_text(encoding="utf-8")
+TABLES = (DOCS / "evidence" / "model_types.md").read_text(encoding="utf-8")
 
 
 def test_the_page_shows_the_table_as_it_is():
-    assert written_page(PAGE, KINDS) == PAGE, "the table has changed: run python -m tests.coverage"
+    assert written_page(TABLES, KINDS) == TABLES, "the table has changed: run python -m tests.coverage"
+    assert written_summary(PAGE, KINDS) == PAGE, "the table has changed: run python -m tests.coverage"
 
 
 def test_a_page_without_marks_is_not_written():
     with pytest.raises(ValueError, match="must hold the marks"):
         written_page("no marks", KINDS)
+    with pytest.raises(ValueError, match="must hold the marks"):
+        written_summary(TABLES, KINDS)
     assert written_page(f"before\n{BEGIN}\nold\n{END}\nafter\n", {}).startswith("before\n")
 
 

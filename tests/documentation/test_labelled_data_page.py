@@ -1,4 +1,4 @@
-"""The tables of docs/labelled_data.md are those of the file they were made from."""
+"""The tables of docs/evidence/labelled_data.md are those of the file they were made from."""
 
 import importlib
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "labelled_data.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "evidence" / "labelled_data.md").read_text(encoding="utf-8")
 RESULTS = json.loads((ROOT / "docs" / "results" / "labelled_data.json").read_text(encoding="utf-8"))
 
 

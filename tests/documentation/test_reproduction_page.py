@@ -1,4 +1,4 @@
-"""The numbers of docs/reproduction.md are those of the files it was made from."""
+"""The numbers of docs/evidence/reproduction.md are those of the files it was made from."""
 
 import csv
 import functools
@@ -12,7 +12,10 @@ from haarbor.paper._paper_results import loaded_results
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
 PAGE = (
-    (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").replace("**", "").replace("\u2212", "-")
+    (ROOT / "docs" / "evidence" / "reproduction.md")
+    .read_text(encoding="utf-8")
+    .replace("**", "")
+    .replace("\u2212", "-")
 )
 NETWORKS = {
     "paper_size": ("Transformer-XL 16 x 8", "ViT-B/16"),

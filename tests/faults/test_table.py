@@ -1,14 +1,16 @@
 import sys
+from pathlib import Path
 
 import pytest
 from faults.kind import Case, Kind
 from faults.outcome import Outcome, defect, refused, right
-from faults.page import BEGIN, END, written_page
+from faults.page import BEGIN, BEGIN_TOTALS, END, END_TOTALS, written_page
 from faults.table import Table
 
 from faults import __main__ as command
 from faults import campaign
 
+DOCS = Path(__file__).parents[2] / "docs"
 TITLES = {"calls": "calls made", "kills": "commands killed"}
 
 
@@ -51,6 +53,36 @@ def test_the_page_holds_the_table_between_its_marks():
     assert written_page(written, filled()) == written
     with pytest.raises(ValueError, match="must hold the marks"):
         written_page("no marks", filled())
+
+
+def test_totals_are_those_of_the_kinds():
+    assert filled().totals() == [
+        ("calls made", "4", "1", "1", "2"),
+        ("commands killed", "1", "1", "0", "0"),
+        ("in all", "5", "2", "1", "2"),
+    ]
+    written = written_page(f"before\n{BEGIN_TOTALS}\nold\n{END_TOTALS}\nafter\n", filled())
+    assert "old" not in written
+    assert "| calls made | 4 | 1 | 1 | 2 |\n| commands killed |" in written
+    assert written.endswith(f"{END_TOTALS}\nafter\n")
+
+
+def shown_rows(page, begin, end):
+    between = (DOCS / page).read_text(encoding="utf-8").partition(begin)[2].partition(end)[0]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in between.strip().splitlines()[2:]]
+
+
+def test_the_totals_that_are_shown_are_sums_of_the_rows_that_are_shown():
+    sums, kind = {}, ""
+    for row in shown_rows("evidence/faults.md", BEGIN, END):
+        kind = row[0] or kind
+        numbers = [int(cell.replace(",", "")) for cell in row[2:]]
+        sums[kind] = [
+            before + number for before, number in zip(sums.get(kind, [0] * 4), numbers, strict=True)
+        ]
+    totals = shown_rows("faults.md", BEGIN_TOTALS, END_TOTALS)
+    assert {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in totals} == sums
+    assert len(totals) > 5
 
 
 @pytest.mark.parametrize(("verdict", "code"), [(right(), 0), (Outcome("defect", "planted"), 1)])

@@ -11,6 +11,7 @@ import haarbor as hb
 from haarbor.capturing import load_model
 from haarbor.capturing.inputs import text_samples
 from haarbor.diagnostics import mean_figures, run_diagnostics, run_types
+from haarbor.zoo import sample_text_path
 
 pytestmark = [
     pytest.mark.slow,
@@ -27,7 +28,7 @@ def types_on(loaded, text, place, **options):
 
 
 def test_the_later_layers_of_smollm2_have_a_sink_at_the_first_token(smollm2, tmp_path):
-    kinds = types_on(smollm2, ROOT / "docs" / "method.md", tmp_path / "run.zarr", n_tokens=64, n_samples=2)
+    kinds = types_on(smollm2, sample_text_path(), tmp_path / "run.zarr", n_tokens=64, n_samples=2)
     sinks = [head // 9 for head, name in enumerate(kinds) if name == "first-token sink"]
     assert len(sinks) > 135
     # Eleven layers of nine heads.

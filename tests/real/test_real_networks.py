@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 import haarbor as hb  # noqa: E402
 from haarbor.capturing import recorded_calls  # noqa: E402
 from haarbor.capturing.inputs import text_samples  # noqa: E402
+from haarbor.zoo import sample_text_path  # noqa: E402
 from tests.cli.builders import answer  # noqa: E402
 
 pytestmark = [
@@ -19,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning"),
 ]
 ROOT = Path(__file__).parents[2]
-TEXT = ROOT / "docs" / "method.md"
+TEXT = sample_text_path()
 REACTIONS = ROOT / "examples" / "reactions.txt"
 
 

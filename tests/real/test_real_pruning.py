@@ -24,6 +24,7 @@ from haarbor.pruning import (  # noqa: E402
     standard_model,
 )
 from haarbor.pruning._metrics import METRICS, measure  # noqa: E402
+from haarbor.zoo import sample_text_path  # noqa: E402
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,7 +32,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning"),
 ]
 SHARED = Path(os.environ.get("HAARBOR_SHARED", Path(__file__).parents[2].parent / "shared"))
-TEXT = Path(__file__).parents[2] / "docs" / "method.md"
+TEXT = sample_text_path()
 
 
 def first_layers(model, n_layers):

@@ -66,6 +66,11 @@ def analyze(
     ------
     CaptureError, SettingError, StoreError
         As :func:`haarbor.capture` and :func:`haarbor.organize_run`.
+
+    See Also
+    --------
+    haarbor.capture : Record the attention of a model.
+    haarbor.organize_run : Organise and score every batch of a run.
     """
     from haarbor.capturing import begun_run, capture
 

@@ -56,6 +56,10 @@ def builder_results(part: RunPart, batch: int) -> dict[str, tuple[Question, dict
     -------
     dict of builder to (Question, dict of name to result)
         In the order of the builders; only what is whole.
+
+    See Also
+    --------
+    haarbor.analysis.compare_builders : All builders of a run in a table.
     """
     found: dict[str, tuple[Question, dict[str, Any]]] = {}
     for suffix in ("", *(f".{builder}" for builder in BUILDERS)):

@@ -31,6 +31,11 @@ def classical_trees(
     -------
     dict of axis name to PartitionTree
 
+    See Also
+    --------
+    haarbor.analysis.held_out_coherence : Trees measured on data they were not built from.
+    haarbor.analysis.compare_builders : All builders of a run in a table.
+
     Examples
     --------
     >>> trees = classical_trees(np.array([[0.0, 5.0, 0.1, 5.1]]), ("query", "key"), "ward")

@@ -112,7 +112,7 @@ def coherence_controls(
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> CoherenceControls:
-    """Compare the coherence of an organised tensor with controls that have less structure.
+    r"""Compare the coherence of an organised tensor with controls that have less structure.
 
     Parameters
     ----------
@@ -140,8 +140,17 @@ def coherence_controls(
     SettingError
         If an argument is of another kind, or `n_seeds` is not at least 1.
 
+    See Also
+    --------
+    haarbor.haar_l1 : Sum of the sizes of all coefficients.
+    haarbor.analysis.held_out_coherence : Trees measured on data they were not built from.
+    haarbor.trees.random_tree_like : Random tree of the same shape.
+
     Notes
     -----
+    A ratio is :math:`\|X'\|_{T'} / \|X\|_T`, the l1 norm of a control over that of the organised tensor
+    (:func:`haarbor.haar_l1`).
+
     Cost: `n_seeds` times that of organising the tensor.
 
     Examples

@@ -50,6 +50,11 @@ def compare_builders(
     ------
     DataError
         If no batch was organised.
+
+    See Also
+    --------
+    haarbor.organize_run : Organise and score every batch of a run.
+    haarbor.analysis.held_out_coherence : Trees measured on data they were not built from.
     """
     part = asked_part(run, content, stream)
     require_flag("held_out", held_out)

@@ -16,7 +16,7 @@ __all__ = ["example_heads", "organization_gain"]
 
 
 def organization_gain(X: npt.ArrayLike, trees: Mapping[str, PartitionTree]) -> FloatArray:
-    """How much the l1 norm of the Haar coefficients of each head falls when the head is organised.
+    r"""How much the l1 norm of the Haar coefficients of each head falls when the head is organised.
 
     The l1 norm on `trees` is subtracted from that in the original order, and the difference is divided
     by the l2 norm of the head. The mean over the queries is removed first: a head in which every query
@@ -33,6 +33,15 @@ def organization_gain(X: npt.ArrayLike, trees: Mapping[str, PartitionTree]) -> F
     ndarray of float64, shape (n_heads,)
         0 for a head whose queries are all alike, negative where the original order is better. The
         original order is represented by the tree that halves it again and again.
+
+    See Also
+    --------
+    haarbor.analysis.example_heads : Heads worth a look.
+    haarbor.haar_l1 : Sum of the sizes of all coefficients.
+
+    Notes
+    -----
+    :math:`(\|f\|_{order} - \|f\|_T) / \|f\|_2`, with :math:`f` the head without its mean over queries.
 
     Examples
     --------
@@ -63,6 +72,10 @@ def example_heads(gain: npt.ArrayLike, n_shown: int = 3) -> tuple[int, ...]:
     -------
     tuple of int
         Increasing.
+
+    See Also
+    --------
+    haarbor.analysis.organization_gain : What each head gains by being organised.
 
     Examples
     --------

@@ -50,6 +50,12 @@ def head_geometry(consensus: Consensus) -> HeadGeometry:
     ------
     SettingError
         If the consensus is not of heads.
+
+    See Also
+    --------
+    haarbor.analysis.outlying_heads : Heads far from all others.
+    haarbor.analysis.alike_groups : Heads that are nearly the same.
+    haarbor.plots.diffusion_map_figure : Draws the map.
     """
     if consensus.axis != "head":
         raise SettingError(

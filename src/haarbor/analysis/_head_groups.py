@@ -29,6 +29,11 @@ def alike_groups(tree: PartitionTree, distances: FloatArray, share: float = ALIK
     list of ndarray of int
         The heads of each group, tightest group first; no head is in two.
 
+    See Also
+    --------
+    haarbor.analysis.head_geometry : Heads of all batches together.
+    haarbor.analysis.outlying_heads : Heads far from all others.
+
     Examples
     --------
     >>> tree = PartitionTree([[0, 0, 0], [0, 0, 1], [0, 1, 2]])
@@ -66,6 +71,11 @@ def outlying_heads(distances: FloatArray) -> IntArray:
     ndarray of int
         Farthest first. A nearest distance counts as far beyond the third quartile plus one and a
         half times the distance between the quartiles, as in a box plot.
+
+    See Also
+    --------
+    haarbor.analysis.head_geometry : Heads of all batches together.
+    haarbor.analysis.alike_groups : Heads that are nearly the same.
 
     Examples
     --------

@@ -51,6 +51,11 @@ def head_scores(
     -----
     ResultWarning
         If a result of ``haarbor invariance`` is damaged; it is left out.
+
+    See Also
+    --------
+    haarbor.organize_run : Organise and score every batch of a run.
+    haarbor.diagnostics.heads_table : Scores and types in a table.
     """
     part = asked_part(run, content, stream)
     # Whether the batch is there is not checked here: that lists all batches, once for each batch scored.

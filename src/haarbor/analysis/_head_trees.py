@@ -102,6 +102,11 @@ def head_trees(
     -------
     HeadTrees
 
+    See Also
+    --------
+    haarbor.analysis.run_invariance : Softmax invariance of every head of a run.
+    haarbor.analysis.run_regularity : Exponents of every head of a run.
+
     Examples
     --------
     >>> blocks = np.kron(np.eye(2), np.ones((2, 2)))[[0, 2, 1, 3]] + 0.1

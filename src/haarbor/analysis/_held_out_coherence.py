@@ -118,7 +118,7 @@ def held_out_coherence(
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> HeldOutCoherence:
-    """Measure trees on heads and on batches that they were not built from.
+    r"""Measure trees on heads and on batches that they were not built from.
 
     Trees that were searched for fit the noise of their data as well. So query and key trees are built from
     one half of the heads and measured on the other, and the head tree of a batch is measured on the next.
@@ -148,8 +148,18 @@ def held_out_coherence(
     SettingError
         If an argument is of another kind.
 
+    See Also
+    --------
+    haarbor.haar_l1 : Sum of the sizes of all coefficients.
+    haarbor.analysis.coherence_controls : Coherence beside controls.
+    haarbor.analysis.compare_builders : All builders of a run in a table.
+
     Notes
     -----
+    Each figure is :math:`\|X\|_{order} / \|X\|_{tree}`, the l1 norm of the Haar expansion
+    (:func:`haarbor.haar_l1`), on trees that halve the order as given, of data that were not used, over that
+    on the trees; above 1 the trees are better.
+
     Each batch is organised ``2 * n_splits + 1`` times.
 
     Examples

@@ -33,6 +33,11 @@ def keep_pruning(
     ------
     DataError
         If the run is of another network.
+
+    See Also
+    --------
+    haarbor.analysis.kept_pruning : The study that a run keeps.
+    haarbor.pruning.pruning_study : Scores, damage and a recommendation.
     """
     part = _shown_part(asked_part(run, None, stream))
     require_same_network(part, weights=weights, n_heads=found.n_heads)
@@ -46,6 +51,11 @@ def kept_pruning(run: Run | RunPart, *, stream: str | None = None) -> PruningRes
     ------
     StoreError
         If it is damaged.
+
+    See Also
+    --------
+    haarbor.analysis.keep_pruning : Keep a pruning study in a run.
+    haarbor.plots.pruning_figure : Draws a study.
     """
     found = readable_result(_shown_part(asked_part(run, None, stream)), PRUNING)
     return found if isinstance(found, PruningResults) else None

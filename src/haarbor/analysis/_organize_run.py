@@ -110,6 +110,13 @@ def organize_run(
     ResultWarning
         If results were damaged; they have been made again.
 
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+    haarbor.consensus : One tree from all batches.
+    haarbor.ranking_stability : Agreement of rankings over batches.
+    haarbor.report.write_report : Write the page.
+
     Notes
     -----
     Padding is cut away before anything is computed, so batches may differ in tokens.

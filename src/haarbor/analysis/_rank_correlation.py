@@ -10,7 +10,7 @@ __all__ = ["rank_correlation"]
 
 
 def rank_correlation(one: FloatArray, two: FloatArray, *, least: int = 3) -> float:
-    """Spearman's rank correlation over the heads that have both values.
+    r"""Spearman's rank correlation over the heads that have both values.
 
     Parameters
     ----------
@@ -23,6 +23,14 @@ def rank_correlation(one: FloatArray, two: FloatArray, *, least: int = 3) -> flo
     -------
     float
         NaN for fewer heads than `least`, or if `one` or `two` is the same for all of them.
+
+    See Also
+    --------
+    haarbor.diagnostics.partial_rank_correlation : The same with a third held fixed.
+
+    Notes
+    -----
+    The correlation of the ranks, :math:`\operatorname{cov}(R, S) / (\sigma_R \sigma_S)`.
 
     Examples
     --------

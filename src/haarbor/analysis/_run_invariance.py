@@ -118,6 +118,11 @@ def run_invariance(
     SettingError
         If the run has no logits.
 
+    See Also
+    --------
+    haarbor.softmax_invariance : How nearly linear the softmax of a head is.
+    haarbor.analysis.run_regularity : Exponents of every head of a run.
+
     Notes
     -----
     What an earlier call with the same settings has kept is not done again, unless it was damaged since;

@@ -91,6 +91,11 @@ def run_regularity(
     RunRegularity
         What an earlier call with the same settings has kept is not made again, unless it was damaged
         since; then a ResultWarning says so.
+
+    See Also
+    --------
+    haarbor.holder_exponent : Smoothness on trees.
+    haarbor.analysis.run_invariance : Softmax invariance of every head of a run.
     """
     require_whole_number("seed", seed)
     require_function("on_progress", on_progress)

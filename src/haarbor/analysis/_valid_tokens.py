@@ -52,6 +52,10 @@ def valid_tokens(tensor: npt.ArrayLike, mask: npt.ArrayLike) -> ValidTokens:
     -------
     ValidTokens
 
+    See Also
+    --------
+    haarbor.questionnaire.neutral_tensor : Masked entries made neutral.
+
     Examples
     --------
     >>> import numpy as np

@@ -118,6 +118,13 @@ def capture(
         If the model's attention cannot be recorded; the message names the layer.
     StoreError
         If the store cannot be written, or holds another run.
+
+    See Also
+    --------
+    haarbor.load_model : A model by name or folder.
+    haarbor.organize_run : Organise and score every batch of a run.
+    haarbor.analyze : Capture, organise and score without keeping the attention.
+    haarbor.import_arrays : A run from arrays.
     """
     model = uncompiled(model)
     pool = require_whole_number("pool", pool, 1)

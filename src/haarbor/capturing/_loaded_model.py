@@ -15,7 +15,12 @@ __all__ = ["LoadedModel"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LoadedModel:
-    """A model in eval mode, with what its checkpoint says about its inputs."""
+    """A model in eval mode, with what its checkpoint says about its inputs.
+
+    See Also
+    --------
+    haarbor.load_model : A model by name or folder.
+    """
 
     model: torch.nn.Module
     tokenizer: Any

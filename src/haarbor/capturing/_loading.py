@@ -90,6 +90,12 @@ def load_model(
     SettingError
         If `dtype` is not offered.
 
+    See Also
+    --------
+    haarbor.capture : Record the attention of a model.
+    haarbor.zoo.embedded_network : A network of the package.
+    haarbor.load_pruned : A pruned network from its folder.
+
     Notes
     -----
     The class is the one that the configuration names, if transformers has it, else the bare model

@@ -62,6 +62,10 @@ def recorded_calls(
     from_softmax : collection of str
         Names of the layers that a checked pass reported in that way.
 
+    See Also
+    --------
+    haarbor.capture : Record the attention of a model.
+
     Notes
     -----
     PyTorch switches off the fused fast path of ``nn.TransformerEncoderLayer`` when a module has

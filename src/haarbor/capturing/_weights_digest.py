@@ -40,6 +40,10 @@ def weights_digest(model: torch.nn.Module) -> str:
     CaptureError
         If a weight has no values that could be read; the message names it.
 
+    See Also
+    --------
+    haarbor.load_model : A model by name or folder.
+
     Notes
     -----
     Weights in main memory are hashed in place; weights on another device are moved in pieces of 32 MiB.

@@ -19,6 +19,11 @@ class AttentionStack:
 
     A layer maps the tokens :math:`X` to :math:`\sum_h P_h X W_h`, plus :math:`X` where there are skip
     connections, with :math:`P_h` the softmax of the rows of :math:`X Q_h K_h^T X^T / \sqrt{d}`.
+
+    See Also
+    --------
+    haarbor.collapse.random_attention_stack : A stack to try it on.
+    haarbor.collapse.path_decomposition : Paths of a stack.
     """
 
     query: FloatArray
@@ -132,6 +137,11 @@ def random_attention_stack(
     -------
     AttentionStack
         The heads of a layer together keep the size of the tokens, about.
+
+    See Also
+    --------
+    haarbor.collapse.AttentionStack : The stack.
+    haarbor.collapse.stack_bound : The bound for a stack.
     """
     for name, number in (
         ("n_layers", n_layers),

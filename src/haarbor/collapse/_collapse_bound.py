@@ -46,6 +46,11 @@ def collapse_bound(
     -------
     ndarray of float64, shape (n_layers + 1,)
 
+    See Also
+    --------
+    haarbor.collapse.stack_bound : The bound for a stack.
+    haarbor.collapse.network_bound : The bound for a network.
+
     Notes
     -----
     After :math:`L` layers of :math:`H` heads,
@@ -93,6 +98,11 @@ def stack_bound(stack: AttentionStack, residual: float, n_tokens: int) -> Collap
     ------
     SettingError
         If the stack has skip connections, for which there is no such bound.
+
+    See Also
+    --------
+    haarbor.collapse.collapse_bound : The bound of the theorem.
+    haarbor.collapse.network_bound : The bound for a network.
 
     Notes
     -----

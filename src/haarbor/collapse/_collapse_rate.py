@@ -46,6 +46,10 @@ def collapse_rate(relative: object, *, floor: float = 0.0) -> CollapseRate:
     ShapeError, DataError
         If there are fewer than three residuals between the floor and 1.
 
+    See Also
+    --------
+    haarbor.rank_collapse : The measures at every depth.
+
     Examples
     --------
     >>> rate = collapse_rate([1e-1, 1e-3, 1e-9, 1e-27])

@@ -30,7 +30,13 @@ FIGURES = (
 @stored_result("RankCollapse")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RankCollapse:
-    """Measures of the tokens at every depth of a network, for every variant and sample."""
+    """Measures of the tokens at every depth of a network, for every variant and sample.
+
+    See Also
+    --------
+    haarbor.rank_collapse : The measures at every depth.
+    haarbor.plots.collapse_figure : Draws the collapse.
+    """
 
     variants: tuple[str, ...]
     figures: Mapping[str, FloatArray]

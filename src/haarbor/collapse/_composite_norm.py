@@ -26,6 +26,10 @@ def composite_norm(matrix: object) -> float:
     ShapeError
         If it is no matrix, or is empty.
 
+    See Also
+    --------
+    haarbor.collapse.token_residual : Distance from being all the same.
+
     Notes
     -----
     :math:`\|A\|_{1,\infty} = \sqrt{\|A\|_1 \|A\|_\infty}`, with :math:`\|A\|_1` the largest sum of a column

@@ -33,6 +33,10 @@ def initialised(model: torch.nn.Module, *, seed: int = 0) -> torch.nn.Module:
     ------
     CollapseError
         If the model does not say how it is initialised.
+
+    See Also
+    --------
+    haarbor.rank_collapse : The measures at every depth.
     """
     seed = require_seed(seed)
     example = next(model.parameters())

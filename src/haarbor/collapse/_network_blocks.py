@@ -88,6 +88,10 @@ def network_blocks(model: torch.nn.Module, batch: ModelBatch) -> NetworkBlocks:
         If a layer is built in another way.
     PruningError
         If the attention of the model cannot be found.
+
+    See Also
+    --------
+    haarbor.collapse.switched_off : Run without some parts.
     """
     heads = network_heads(model, batch)
     if heads.shares_weights:

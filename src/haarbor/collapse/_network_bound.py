@@ -57,6 +57,11 @@ def network_bound(
     CollapseError
         If the layers are built in a way that is not known.
 
+    See Also
+    --------
+    haarbor.collapse.stack_bound : The bound for a stack.
+    haarbor.rank_collapse : The measures at every depth.
+
     Notes
     -----
     Queries and keys are found by probing, and held against those of the sample. Biases change nothing: what

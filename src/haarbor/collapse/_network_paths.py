@@ -63,6 +63,11 @@ def network_paths(
     ------
     CollapseError
         If the layers are built in a way that is not known, or the parts do not sum to the output.
+
+    See Also
+    --------
+    haarbor.collapse.path_decomposition : Paths of a stack.
+    haarbor.plots.path_figure : Draws paths.
     """
     from threadpoolctl import threadpool_limits
 

@@ -65,6 +65,12 @@ def path_decomposition(
     -------
     PathDecomposition
 
+    See Also
+    --------
+    haarbor.collapse.network_paths : Paths of a network.
+    haarbor.collapse.AttentionStack : The stack.
+    haarbor.plots.path_figure : Draws paths.
+
     Notes
     -----
     A path takes in every layer one head or the skip, and contributes :math:`P X W`, with :math:`P` the

@@ -43,7 +43,7 @@ def rank_collapse(
     like: torch.nn.Module | None = None,
     on_progress: OnProgress | None = None,
 ) -> RankCollapse:
-    """Residual, ranks and cosine of the tokens at every depth, with parts of the network switched off.
+    r"""Residual, ranks and cosine of the tokens at every depth, with parts of the network switched off.
 
     Parameters
     ----------
@@ -72,8 +72,18 @@ def rank_collapse(
     SettingError
         If a variant is not offered.
 
+    See Also
+    --------
+    haarbor.collapse.token_residual : Distance from being all the same.
+    haarbor.collapse.network_bound : The bound for a network.
+    haarbor.collapse.network_paths : Paths of a network.
+    haarbor.plots.collapse_figure : Draws the collapse.
+
     Notes
     -----
+    The residual of tokens :math:`X` is :math:`\min_x \|X - 1 x^\top\| / \|X\|`; see
+    :func:`haarbor.collapse.token_residual`.
+
     Residuals of float32 networks mean nothing below about 1e-6: see `RankCollapse.floor`.
     """
     chosen = tuple(VARIANTS) if variants is None else _checked_variants(variants)

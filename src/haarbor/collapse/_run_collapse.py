@@ -102,6 +102,11 @@ def keep_collapse(
         If there is no result.
     DataError
         If the run is of another network.
+
+    See Also
+    --------
+    haarbor.collapse.kept_collapse : What a run holds.
+    haarbor.rank_collapse : The measures at every depth.
     """
     if not isinstance(results, Mapping) or not results:
         raise SettingError(
@@ -129,7 +134,13 @@ def keep_paths(
     weights: str | None = None,
     stream: str | None = None,
 ) -> PathShares:
-    """Keep what the paths of a network carry in a run of it, as "network-paths"; see `keep_collapse`."""
+    """Keep what the paths of a network carry in a run of it, as "network-paths"; see `keep_collapse`.
+
+    See Also
+    --------
+    haarbor.collapse.kept_paths : Paths that a run holds.
+    haarbor.collapse.network_paths : Paths of a network.
+    """
     part = _measured_part(run, stream)
     require_same_network(part, weights=weights)
     found = paths.summary() if isinstance(paths, NetworkPaths) else paths
@@ -150,13 +161,22 @@ def kept_collapse(run: Run | RunPart, *, stream: str | None = None) -> RunCollap
     ------
     StoreError
         If it is damaged.
+
+    See Also
+    --------
+    haarbor.collapse.keep_collapse : Keep it in a run.
     """
     found = readable_result(_measured_part(run, stream), COLLAPSE)
     return found if isinstance(found, RunCollapse) else None
 
 
 def kept_paths(run: Run | RunPart, *, stream: str | None = None) -> PathShares | None:
-    """Paths that a run holds, or None; see `kept_collapse`."""
+    """Paths that a run holds, or None; see `kept_collapse`.
+
+    See Also
+    --------
+    haarbor.collapse.keep_paths : Keep paths in a run.
+    """
     found = readable_result(_measured_part(run, stream), PATHS)
     return found if isinstance(found, PathShares) else None
 

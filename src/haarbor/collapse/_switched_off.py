@@ -50,6 +50,11 @@ def switched_off(
     CollapseError
         If a part could not be switched off.
 
+    See Also
+    --------
+    haarbor.rank_collapse : The measures at every depth.
+    haarbor.collapse.network_blocks : Where the parts of layers are.
+
     Notes
     -----
     Without skips a layer is MLP(norm(attention(norm(x)))), or norm(MLP(norm(attention(x)))) where the norm

@@ -30,6 +30,11 @@ def token_cosine(tokens: object) -> float:
     DataError
         If `tokens` is not finite, or a token is zero, which has no direction.
 
+    See Also
+    --------
+    haarbor.collapse.token_residual : Distance from being all the same.
+    haarbor.collapse.effective_rank : Rank by entropy.
+
     Notes
     -----
     With :math:`s` the sum of the :math:`n` tokens scaled to length 1, it is

@@ -27,6 +27,15 @@ def stable_rank(tokens: object) -> float:
     ShapeError, DataError
         If `tokens` is no matrix, not finite, or zero.
 
+    See Also
+    --------
+    haarbor.collapse.effective_rank : Rank by entropy.
+    haarbor.collapse.token_cosine : Mean cosine of tokens.
+
+    Notes
+    -----
+    :math:`\sum_i \sigma_i^2 / \max_i \sigma_i^2`, over the singular values.
+
     Examples
     --------
     Singular values 2, 1 and 1:
@@ -53,6 +62,11 @@ def effective_rank(tokens: object) -> float:
     ------
     ShapeError, DataError
         If `tokens` is no matrix, not finite, or zero.
+
+    See Also
+    --------
+    haarbor.collapse.stable_rank : Rank by energy.
+    haarbor.collapse.token_cosine : Mean cosine of tokens.
 
     Notes
     -----

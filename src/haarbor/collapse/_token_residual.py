@@ -60,6 +60,11 @@ def token_residual(tokens: object, *, norm: ResidualNorm = "composite") -> Token
     SettingError
         If the norm is not offered.
 
+    See Also
+    --------
+    haarbor.collapse.composite_norm : The norm of the paper.
+    haarbor.rank_collapse : The measures at every depth.
+
     Notes
     -----
     The residual is :math:`X - 1 x^T` with the :math:`x` that makes it smallest, and the relative one

@@ -61,7 +61,13 @@ _WEIGHTS = "weights"
 @stored_result("Comparison")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Comparison:
-    """Several runs compared, every two of them."""
+    """Several runs compared, every two of them.
+
+    See Also
+    --------
+    haarbor.compare_runs : Runs compared.
+    haarbor.plots.comparison_figure : Draws a comparison.
+    """
 
     names: tuple[str, ...]
     pairs: tuple[RunComparison, ...]
@@ -140,6 +146,13 @@ def compare_runs(
         If there are fewer than two runs, or runs cannot be matched as asked.
     DataError
         If a run has no complete batch.
+
+    See Also
+    --------
+    haarbor.training_film : A network through its training.
+    haarbor.compare.head_matching : Pairs of least distance.
+    haarbor.compare.verdict : The result in sentences.
+    haarbor.plots.comparison_figure : Draws a comparison.
 
     Notes
     -----

@@ -24,7 +24,7 @@ def cross_distances(
     queries: slice | None = None,
     engine: str | L1Engine = "auto",
 ) -> FloatArray:
-    """Distances between the heads of two tensors on the same queries and keys.
+    r"""Distances between the heads of two tensors on the same queries and keys.
 
     Parameters
     ----------
@@ -44,6 +44,15 @@ def cross_distances(
     ------
     ShapeError
         If the tensors have different queries or keys.
+
+    See Also
+    --------
+    haarbor.tree_emd : Distances along trees.
+    haarbor.compare.head_matching : Pairs of least distance.
+
+    Notes
+    -----
+    :math:`d(g, h) = \frac{1}{|O|} \sum_{T \in O} \mathrm{EMD}_T(g, h)`, see :func:`haarbor.tree_emd`.
     """
     if first.shape[:2] != second.shape[:2]:
         raise ShapeError(

@@ -62,7 +62,7 @@ def require_transport() -> Any:
 def gromov_wasserstein(
     first: npt.ArrayLike, second: npt.ArrayLike, *, n_permutations: int = 0, seed: int = 0
 ) -> GromovWasserstein:
-    """Lay the heads of two networks upon each other so that distances within each network agree.
+    r"""Lay the heads of two networks upon each other so that distances within each network agree.
 
     Nothing but the distances within each network is used, so the networks may have seen different tokens.
 
@@ -85,8 +85,16 @@ def gromov_wasserstein(
     ShapeError, DataError
         If the distances are not square and finite.
 
+    See Also
+    --------
+    haarbor.compare.head_matching : Pairs of least distance.
+
     Notes
     -----
+    With :math:`\pi` a coupling of the heads, each network's weights uniform,
+
+    .. math:: \min_\pi \Bigl(\sum_{i,j,k,l} (d_{ij} - d'_{kl})^2 \, \pi_{ik} \pi_{jl}\Bigr)^{1/2}.
+
     The problem has many local minima. The best of four starts is taken: a coupling of heads whose distances
     to all other heads are distributed alike, which finds a copy with its heads in another order, the
     coupling of all with all, and random ones. So the distance is an upper bound of the least one. Geometry

@@ -15,7 +15,7 @@ _TIE = 1e-9
 
 
 def head_matching(distances: npt.ArrayLike) -> IntArray:
-    """Pairs of heads, each head in one pair at most, whose distances have the least sum.
+    r"""Pairs of heads, each head in one pair at most, whose distances have the least sum.
 
     Parameters
     ----------
@@ -32,8 +32,15 @@ def head_matching(distances: npt.ArrayLike) -> IntArray:
     ShapeError, DataError
         If the distances are not a matrix of finite numbers.
 
+    See Also
+    --------
+    haarbor.compare.cross_distances : Distances between two networks' heads.
+    haarbor.compare.matching_test : Whether pairs are better than chance.
+
     Notes
     -----
+    :math:`\min_\pi \sum_i d(i, \pi(i))` over all ways :math:`\pi` to pair the heads.
+
     The assignment problem, solved exactly (scipy's ``linear_sum_assignment``). Where several matchings
     have the same sum and both networks as many heads, the one in which more heads keep their place.
 

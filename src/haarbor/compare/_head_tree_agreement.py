@@ -57,6 +57,16 @@ def cophenetic_correlation(first: PartitionTree, second: PartitionTree) -> float
     float
         NaN for fewer than three items, or where all pairs of a tree are at the same distance.
 
+    See Also
+    --------
+    haarbor.compare.head_tree_agreement : Agreement of head trees.
+    haarbor.tree_distances : Distance of items on a tree.
+
+    Notes
+    -----
+    Pearson's correlation of :math:`d_S(i, j)` and :math:`d_T(i, j)` over all pairs :math:`i < j`, with
+    :math:`d` the tree distance of :func:`haarbor.tree_distances`.
+
     Examples
     --------
     >>> one = PartitionTree([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]])
@@ -98,6 +108,11 @@ def head_tree_agreement(
         If no pairs are given and the trees are on different numbers of heads.
     ShapeError
         If the pairs are not pairs of heads.
+
+    See Also
+    --------
+    haarbor.compare.cophenetic_correlation : Correlation of tree distances.
+    haarbor.partition_distance : How far two trees are apart.
 
     Notes
     -----

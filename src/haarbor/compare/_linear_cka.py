@@ -57,6 +57,10 @@ def unbiased_hsic(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     float
         May be negative.
 
+    See Also
+    --------
+    haarbor.compare.linear_cka : Alignment of representations.
+
     Notes
     -----
     The unbiased estimate of Song et al. (2012) of the Hilbert-Schmidt independence criterion: the product
@@ -99,6 +103,10 @@ def linear_cka(first: Any, second: Any) -> float:
         If the two have not the same batches of the same samples, or fewer than four samples.
     DataError
         If a number is not finite.
+
+    See Also
+    --------
+    haarbor.compare.unbiased_hsic : What it is made of.
 
     Notes
     -----

@@ -64,6 +64,10 @@ def matching_test(
     ShapeError
         If the two do not have the same shape.
 
+    See Also
+    --------
+    haarbor.compare.head_matching : Pairs of least distance.
+
     Notes
     -----
     If the tokens that the heads were matched by told nothing about the others, every way to pair the heads

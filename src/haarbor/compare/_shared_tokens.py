@@ -40,6 +40,10 @@ def shared_tokens(first: RunPart, second: RunPart) -> SharedTokens:
     Returns
     -------
     SharedTokens
+
+    See Also
+    --------
+    haarbor.compare_runs : Runs compared.
     """
     found: list[int] = []
     sure = True

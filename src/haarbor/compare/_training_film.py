@@ -46,7 +46,13 @@ _TRAINED = "trained"
 @stored_result("TrainingFilm", version=2, upgrades={1: lambda fields: {**fields, "types": ()}})
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TrainingFilm:
-    """What changes from checkpoint to checkpoint; made by :func:`haarbor.training_film`."""
+    """What changes from checkpoint to checkpoint; made by :func:`haarbor.training_film`.
+
+    See Also
+    --------
+    haarbor.training_film : A network through its training.
+    haarbor.plots.training_figure : Draws a training.
+    """
 
     names: tuple[str, ...]
     steps: FloatArray
@@ -204,6 +210,11 @@ def training_film(
         If there are fewer than two runs, they are not of one architecture, or the steps do not increase.
     DataError
         If the runs share no batch of the same tokens.
+
+    See Also
+    --------
+    haarbor.compare_runs : Runs compared.
+    haarbor.plots.training_figure : Draws a training.
     """
     if not is_row(runs) or len(runs) < 2:
         raise SettingError(

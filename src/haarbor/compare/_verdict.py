@@ -23,6 +23,10 @@ def verdict(found: RunComparison) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
+
+    See Also
+    --------
+    haarbor.compare_runs : Runs compared.
     """
     sentences = [_alike(found), *_weights(found), *_places(found), *_trees(found)]
     return tuple([*sentences, *_entropies(found), *_coherence(found), *_alignment(found)])

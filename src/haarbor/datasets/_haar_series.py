@@ -45,6 +45,11 @@ def haar_series(
     -------
     ndarray of float64, shape (N, M)
 
+    See Also
+    --------
+    haarbor.holder_exponent : Smoothness on trees.
+    haarbor.paraproduct : A nonlinearity, split.
+
     Notes
     -----
     Coefficient (i, j) is :math:`g_{ij} s_i s_j (F_i F_j)^\alpha`, :math:`g` random,

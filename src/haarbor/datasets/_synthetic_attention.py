@@ -78,6 +78,10 @@ def synthetic_network(
     -------
     SyntheticNetwork
 
+    See Also
+    --------
+    haarbor.datasets.synthetic_attention : The tensor of a made-up network.
+
     Examples
     --------
     >>> network = synthetic_network(n_tokens=16, n_layers=2, heads_per_layer=4)
@@ -131,6 +135,10 @@ def synthetic_attention(
     seed: int = 0,
 ) -> FloatArray:
     """Tensor of :func:`synthetic_network` alone, shape (n_tokens, n_tokens, n_heads).
+
+    See Also
+    --------
+    haarbor.datasets.synthetic_network : A made-up network.
 
     Examples
     --------

@@ -44,7 +44,12 @@ _HEADS_AT_ONCE = 8
 @stored_result("HeadDiagnostics")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HeadDiagnostics:
-    """Figures of all heads on one batch."""
+    """Figures of all heads on one batch.
+
+    See Also
+    --------
+    haarbor.attention_diagnostics : Figures from attention alone.
+    """
 
     figures: Mapping[str, FloatArray]
     """By name, those of `ATTENTION_FIGURES`: arrays of shape (n_heads,), NaN where a figure has no meaning,
@@ -83,7 +88,7 @@ def attention_diagnostics(
     same_sequence: bool = True,
     labels: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> HeadDiagnostics:
-    """Diagnostics of heads from their attention.
+    r"""Diagnostics of heads from their attention.
 
     Parameters
     ----------
@@ -107,6 +112,19 @@ def attention_diagnostics(
         If the shapes do not fit, or the mask is not boolean.
     DataError
         If the entries are no shares: negative, not finite, or more than 1 in all for a query.
+
+    See Also
+    --------
+    haarbor.run_diagnostics : Figures of every batch of a run.
+    haarbor.head_diagnostics : Figures that need the network.
+    haarbor.diagnostics.head_types : Types from figures.
+
+    Notes
+    -----
+    With :math:`A_{ij}` the share that query :math:`i` gives to key :math:`j`, the figures are means over
+    queries, among others of the entropy :math:`-\sum_j A_{ij} \ln A_{ij}`, of the confidence
+    :math:`\max_j A_{ij}` and of the distance :math:`\sum_j A_{ij} |i - j|`. Shares of single tokens are means
+    of a diagonal or of a column.
 
     Examples
     --------

@@ -62,6 +62,12 @@ def circuit_figures(circuits: Sequence[HeadCircuit]) -> dict[str, FloatArray]:
     dict of str to ndarray, shape (n_heads,)
         NaN where the weights are not known.
 
+    See Also
+    --------
+    haarbor.diagnostics.composition_scores : Which heads read which.
+    haarbor.diagnostics.spectral_figures : Figures of singular values.
+    haarbor.head_diagnostics : Figures that need the network.
+
     Examples
     --------
     A head that copies one of two channels:
@@ -106,6 +112,11 @@ def composition_scores(
     -------
     dict of str to ndarray of float32, shape (n_heads, n_heads)
         "query", "key" and "value": row the later head, column the earlier one; NaN elsewhere.
+
+    See Also
+    --------
+    haarbor.diagnostics.circuit_figures : Figures of the weights of heads.
+    haarbor.head_diagnostics : Figures that need the network.
     """
     n_heads = len(circuits)
     found = {

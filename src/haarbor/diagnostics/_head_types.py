@@ -62,6 +62,10 @@ def mean_figures(each: Sequence[HeadDiagnostics]) -> dict[str, FloatArray]:
     ------
     DataError
         If there are no batches.
+
+    See Also
+    --------
+    haarbor.diagnostics.kept_diagnostics : Those of the batches.
     """
     if not each:
         raise DataError("there must be diagnostics of a batch at least; found none. Run haarbor organize.")
@@ -94,6 +98,11 @@ def head_types(
     Returns
     -------
     tuple of HeadType
+
+    See Also
+    --------
+    haarbor.diagnostics.run_types : Types of the heads of a run.
+    haarbor.plots.head_types_figure : Draws the types.
 
     Notes
     -----

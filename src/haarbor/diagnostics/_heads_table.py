@@ -30,6 +30,11 @@ def heads_table(run: Run | RunPart, *, content: str | None = None, stream: str |
     ------
     DataError
         If the run holds no scores.
+
+    See Also
+    --------
+    haarbor.diagnostics.run_types : Types of the heads of a run.
+    haarbor.analysis.head_scores : Scores that a run holds.
     """
     part = asked_part(run, content, stream)
     sizes = part.sizes

@@ -25,6 +25,10 @@ def spectral_figures(values: FloatArray) -> dict[str, FloatArray]:
         ``spectral_gap`` :math:`s_2/s_1`, ``stable_rank`` :math:`\sum s_i^2/s_1^2` and ``effective_rank``
         :math:`\exp(-\sum p_i \ln p_i)` with :math:`p_i = s_i/\sum s`; NaN for a matrix of zeros.
 
+    See Also
+    --------
+    haarbor.diagnostics.circuit_figures : Figures of the weights of heads.
+
     Examples
     --------
     >>> figures = spectral_figures(np.array([[2.0, 2.0, 0.0], [3.0, 0.0, 0.0]]))

@@ -42,7 +42,12 @@ _MOST_TOKENS = 8192
 @stored_result("ModelDiagnostics")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ModelDiagnostics:
-    """Figures of all heads of a network, and of its tokens at every depth."""
+    """Figures of all heads of a network, and of its tokens at every depth.
+
+    See Also
+    --------
+    haarbor.head_diagnostics : Figures that need the network.
+    """
 
     figures: Mapping[str, FloatArray]
     """By name, those of `MODEL_FIGURES`: arrays of shape (n_heads,), NaN where a figure cannot be had."""
@@ -124,6 +129,12 @@ def head_diagnostics(
         If there are no batches, or the model does not run on them.
     SettingError
         If an option is out of its range.
+
+    See Also
+    --------
+    haarbor.attention_diagnostics : Figures from attention alone.
+    haarbor.diagnostics.keep_model_diagnostics : Keep them in a run.
+    haarbor.diagnostics.circuit_figures : Figures of the weights of heads.
     """
     require_function("on_progress", on_progress)
     require_seed(seed)

@@ -57,6 +57,12 @@ def run_diagnostics(
     DataError
         If the run has no complete batch, does not hold attention probabilities, or holds means over blocks of
         tokens.
+
+    See Also
+    --------
+    haarbor.attention_diagnostics : Figures from attention alone.
+    haarbor.diagnostics.run_types : Types of the heads of a run.
+    haarbor.diagnostics.score_relations : Haar scores against diagnostics.
     """
     require_function("on_progress", on_progress)
     part = _measured_part(asked_part(run, None, stream))
@@ -88,6 +94,11 @@ def kept_diagnostics(run: Run | RunPart, *, stream: str | None = None) -> tuple[
     ------
     StoreError
         If one is damaged.
+
+    See Also
+    --------
+    haarbor.run_diagnostics : Figures of every batch of a run.
+    haarbor.diagnostics.mean_figures : Means over batches.
     """
     part = _measured_part(asked_part(run, None, stream))
     each = [readable_result(part, DIAGNOSTICS, batch=batch) for batch in part.batches]
@@ -95,7 +106,14 @@ def kept_diagnostics(run: Run | RunPart, *, stream: str | None = None) -> tuple[
 
 
 def run_types(run: Run | RunPart, *, stream: str | None = None) -> tuple[HeadType, ...]:
-    """Type of every head of a run, from the diagnostics that it holds; () if it holds none."""
+    """Type of every head of a run, from the diagnostics that it holds; () if it holds none.
+
+    See Also
+    --------
+    haarbor.run_diagnostics : Figures of every batch of a run.
+    haarbor.diagnostics.head_types : Types from figures.
+    haarbor.plots.head_types_figure : Draws the types.
+    """
     each = kept_diagnostics(run, stream=stream)
     if not each:
         return ()
@@ -120,6 +138,11 @@ def keep_model_diagnostics(
     ------
     DataError
         If the run is of another network.
+
+    See Also
+    --------
+    haarbor.diagnostics.kept_model_diagnostics : Those that a run holds.
+    haarbor.head_diagnostics : Figures that need the network.
     """
     part = _measured_part(asked_part(run, None, stream))
     require_same_network(part, weights=weights, n_heads=found.n_heads)
@@ -127,7 +150,12 @@ def keep_model_diagnostics(
 
 
 def kept_model_diagnostics(run: Run | RunPart, *, stream: str | None = None) -> ModelDiagnostics | None:
-    """Diagnostics of the network itself that a run holds, or None."""
+    """Diagnostics of the network itself that a run holds, or None.
+
+    See Also
+    --------
+    haarbor.diagnostics.keep_model_diagnostics : Keep them in a run.
+    """
     part = _measured_part(asked_part(run, None, stream))
     found = readable_result(part, MODEL_DIAGNOSTICS)
     return found if isinstance(found, ModelDiagnostics) else None

@@ -62,7 +62,7 @@ class ScoreRelations:
 
 
 def partial_rank_correlation(one: FloatArray, two: FloatArray, held: FloatArray) -> float:
-    """Rank correlation of two measurements once a third is held fixed.
+    r"""Rank correlation of two measurements once a third is held fixed.
 
     Parameters
     ----------
@@ -73,6 +73,17 @@ def partial_rank_correlation(one: FloatArray, two: FloatArray, held: FloatArray)
     -------
     float
         NaN where one of the measurements is the same for all heads, or follows from the third.
+
+    See Also
+    --------
+    haarbor.analysis.rank_correlation : Spearman's correlation.
+    haarbor.diagnostics.score_relations : Haar scores against diagnostics.
+
+    Notes
+    -----
+    With :math:`\rho` the rank correlations of :func:`haarbor.analysis.rank_correlation`,
+
+    .. math:: \frac{\rho_{12} - \rho_{13} \rho_{23}}{\sqrt{(1 - \rho_{13}^2)(1 - \rho_{23}^2)}}.
 
     Examples
     --------
@@ -106,6 +117,11 @@ def score_relations(
     ------
     DataError
         If the run holds no scores, or no diagnostics.
+
+    See Also
+    --------
+    haarbor.run_diagnostics : Figures of every batch of a run.
+    haarbor.plots.relations_figure : Draws the correlations.
     """
     part = asked_part(run, content, stream)
     scores = {score.name: np.asarray(score.values) for score in head_scores(part)}

@@ -31,6 +31,11 @@ class ClusterEngine:
     patience_seconds : float, default 60
         How long to wait for workers where there are none.
 
+    See Also
+    --------
+    haarbor.CpuEngine : The cores of this machine.
+    haarbor.GpuEngine : A CUDA device.
+
     Examples
     --------
     >>> ClusterEngine("tcp://10.0.0.5:8786")

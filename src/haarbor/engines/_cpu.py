@@ -37,6 +37,11 @@ class CpuEngine:
     ----------
     threads : int, optional
         Number of threads; by default every core this process may use.
+
+    See Also
+    --------
+    haarbor.GpuEngine : A CUDA device.
+    haarbor.ClusterEngine : Workers of Dask.
     """
 
     _asked_rows: Sequence[tuple[int, int]] | None = None

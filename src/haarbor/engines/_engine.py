@@ -37,7 +37,14 @@ class FeatureBlock(Protocol):
 
 @runtime_checkable
 class L1Engine(Protocol):
-    """Sums of absolute differences over blocks of features."""
+    """Sums of absolute differences over blocks of features.
+
+    See Also
+    --------
+    haarbor.CpuEngine : The cores of this machine.
+    haarbor.GpuEngine : A CUDA device.
+    haarbor.ClusterEngine : Workers of Dask.
+    """
 
     @property
     def name(self) -> str:

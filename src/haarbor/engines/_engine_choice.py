@@ -46,6 +46,11 @@ def engine_named(
     -----
     EngineWarning
         If "auto" would have taken a GPU, and could not.
+
+    See Also
+    --------
+    haarbor.CpuEngine : The cores of this machine.
+    haarbor.GpuEngine : A CUDA device.
     """
     if not isinstance(engine, str):
         is_object = isinstance(engine, L1Engine) and not isinstance(engine, type)

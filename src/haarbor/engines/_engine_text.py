@@ -11,6 +11,10 @@ __all__ = ["engine_text"]
 def engine_text(engine: L1Engine) -> str:
     """Name of an engine, with its number of threads where it has one, or its workers.
 
+    See Also
+    --------
+    haarbor.engines.engine_named : An engine by name.
+
     Examples
     --------
     >>> from haarbor import CpuEngine

@@ -38,6 +38,11 @@ class GpuEngine:
     EngineError
         If CuPy is not installed, or there is no device.
 
+    See Also
+    --------
+    haarbor.CpuEngine : The cores of this machine.
+    haarbor.ClusterEngine : Workers of Dask.
+
     Notes
     -----
     float64 is summed in float64. float16 and float32 are summed in float32 over runs of at most 2048

@@ -31,6 +31,10 @@ class SampledEngine:
         to their widths; at least two of each section.
     seed : int, default 0
         The same seed gives the same sums.
+
+    See Also
+    --------
+    haarbor.L1Engine : What an engine must do.
     """
 
     def __init__(self, engine: L1Engine, n_folders: int, seed: int = 0) -> None:

@@ -21,7 +21,12 @@ _Result = TypeVar("_Result")
 
 
 def usable_cores() -> int:
-    """Number of cores this process may use, or ``HAARBOR_NUM_THREADS`` where that is set."""
+    """Number of cores this process may use, or ``HAARBOR_NUM_THREADS`` where that is set.
+
+    See Also
+    --------
+    haarbor.engines.thread_count : Threads that are used.
+    """
     asked = os.environ.get("HAARBOR_NUM_THREADS")
     if asked is not None:
         # Checked for its length first, because Python refuses to read very long numbers.
@@ -37,7 +42,12 @@ def usable_cores() -> int:
 
 
 def thread_count(asked: int | None) -> int:
-    """`asked`, or the number of usable cores if it is None."""
+    """`asked`, or the number of usable cores if it is None.
+
+    See Also
+    --------
+    haarbor.engines.usable_cores : Cores that may be used.
+    """
     if asked is None:
         return usable_cores()
     return require_whole_number("threads", asked, 1, _MOST_THREADS)

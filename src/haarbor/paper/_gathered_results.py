@@ -85,6 +85,11 @@ def paper_results(
         If the run has no such content, stream, batch or head.
     DataError
         If the run has no complete batch.
+
+    See Also
+    --------
+    haarbor.paper.paper_tables : The tables.
+    haarbor.paper.write_paper_figures : Figures and tables as files.
     """
     part = asked_part(run, content, stream)
     if name is not None and (not isinstance(name, str) or not name.strip()):

@@ -62,6 +62,11 @@ def write_paper_figures(
     ------
     SettingError
         If there is no network, or the folder cannot be made.
+
+    See Also
+    --------
+    haarbor.paper.paper_results : What the paper shows, of a run.
+    haarbor.paper.loaded_results : Results from a file.
     """
     tables = paper_tables(results)
     named = distinct_names(results)

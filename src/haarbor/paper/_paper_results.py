@@ -203,6 +203,10 @@ def loaded_results(path: str | os.PathLike[str]) -> list[PaperResults]:
     ------
     StoreError
         If there is no such file, it is damaged, or it holds something else.
+
+    See Also
+    --------
+    haarbor.paper.paper_results : What the paper shows, of a run.
     """
     found = load_results_file(path)
     if not isinstance(found, list) or not found or not all(isinstance(one, PaperResults) for one in found):

@@ -44,6 +44,11 @@ def paper_tables(results: Sequence[PaperResults]) -> tuple[ResultTable, ...]:
     ------
     SettingError
         If there is no network.
+
+    See Also
+    --------
+    haarbor.paper.paper_results : What the paper shows, of a run.
+    haarbor.paper.write_paper_figures : Figures and tables as files.
     """
     require_results(results)
     named = distinct_names(results)

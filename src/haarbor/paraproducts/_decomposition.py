@@ -57,6 +57,13 @@ def paraproduct(
     DataError
         If a valid entry is not finite, or the nonlinearity overflows at one.
 
+    See Also
+    --------
+    haarbor.paraproducts.paraproduct_forms : All four forms at once.
+    haarbor.softmax_invariance : How nearly linear the softmax of a head is.
+    haarbor.paraproducts.telescoping : The exact identity.
+    haarbor.holder_exponent : Smoothness on trees.
+
     Notes
     -----
     With :math:`f_{\ell s}` the means over rectangles of level-:math:`\ell` row folders and
@@ -108,6 +115,10 @@ def paraproduct_forms(
     Returns
     -------
     dict of form to Paraproduct
+
+    See Also
+    --------
+    haarbor.paraproduct : A nonlinearity, split.
 
     Examples
     --------

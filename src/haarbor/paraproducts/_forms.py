@@ -41,7 +41,12 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Paraproduct:
-    """A nonlinearity of a function on trees, split into an approximation and a residual."""
+    """A nonlinearity of a function on trees, split into an approximation and a residual.
+
+    See Also
+    --------
+    haarbor.paraproduct : A nonlinearity, split.
+    """
 
     approximation: FloatArray
     """Same shape and order as the function; 0 at masked entries."""

@@ -48,7 +48,12 @@ class InvarianceFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftmaxInvariance:
-    """How invariant one head is to its softmax, with two controls."""
+    """How invariant one head is to its softmax, with two controls.
+
+    See Also
+    --------
+    haarbor.softmax_invariance : How nearly linear the softmax of a head is.
+    """
 
     figures: InvarianceFigures
     shuffled_trees: InvarianceFigures
@@ -134,6 +139,12 @@ def softmax_invariance(
     DataError
         If a valid logit is not finite, or the softmax of every row is uniform, so that there is nothing
         to explain.
+
+    See Also
+    --------
+    haarbor.paraproduct : A nonlinearity, split.
+    haarbor.analysis.run_invariance : Softmax invariance of every head of a run.
+    haarbor.plots.paraproduct_figure : Draws the forms.
 
     Notes
     -----

@@ -128,6 +128,10 @@ def pointwise_nonlinearity(choice: NonlinearityChoice, order: int = 2) -> Nonlin
     SettingError
         If the name is not offered, or not enough functions are given.
 
+    See Also
+    --------
+    haarbor.paraproduct : A nonlinearity, split.
+
     Examples
     --------
     >>> cube = pointwise_nonlinearity("cube")

@@ -83,6 +83,11 @@ def regularity_gain(
     ------
     DataError
         If `f` has no mixed difference, or an axis has fewer than two items.
+
+    See Also
+    --------
+    haarbor.paraproduct : A nonlinearity, split.
+    haarbor.holder_exponent : Smoothness on trees.
     """
     axes = ("row", "column")
     size = require_real_number("magnitude", magnitude, least=0)

@@ -29,7 +29,7 @@ class ConstantSpread(NamedTuple):
 
 
 def row_softmax(f: npt.ArrayLike, valid: npt.ArrayLike | None = None) -> FloatArray:
-    """Softmax of every row over its valid entries, 0 elsewhere; a row without valid entries is all 0.
+    r"""Softmax of every row over its valid entries, 0 elsewhere; a row without valid entries is all 0.
 
     Parameters
     ----------
@@ -40,6 +40,15 @@ def row_softmax(f: npt.ArrayLike, valid: npt.ArrayLike | None = None) -> FloatAr
     Returns
     -------
     ndarray of float64, shape (N, M)
+
+    See Also
+    --------
+    haarbor.softmax_invariance : How nearly linear the softmax of a head is.
+    haarbor.paraproduct : A nonlinearity, split.
+
+    Notes
+    -----
+    :math:`p_{ij} = e^{f_{ij}} / \sum_{k \text{ valid}} e^{f_{ik}}`.
 
     Examples
     --------

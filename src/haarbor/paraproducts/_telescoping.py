@@ -62,6 +62,10 @@ def telescoping(
     -------
     Telescoping
 
+    See Also
+    --------
+    haarbor.paraproduct : A nonlinearity, split.
+
     Examples
     --------
     >>> pair = PartitionTree([[0, 0], [0, 1]])

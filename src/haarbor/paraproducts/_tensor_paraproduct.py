@@ -41,6 +41,10 @@ def tensor_paraproduct(
     -------
     Paraproduct
 
+    See Also
+    --------
+    haarbor.paraproduct : A nonlinearity, split.
+
     Notes
     -----
     The corrected form is the inclusion and exclusion of linearisations along sets of axes,

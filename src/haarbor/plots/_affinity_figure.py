@@ -65,6 +65,11 @@ def affinity_figure(
         If there is no such axis, or layers are given for another axis than "head".
     ShapeError
         If there is not one layer or label per item.
+
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+    haarbor.plots.diffusion_map_figure : Draws the map.
     """
     require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
     require_kind("axis", axis, str, "Pass the name of an axis.")
@@ -101,6 +106,10 @@ def draw_affinity(
     image : matplotlib.image.AxesImage
     extend : str
         On which sides the colours are cut off.
+
+    See Also
+    --------
+    haarbor.plots.affinity_figure : Draws an affinity.
     """
     # Every item is most similar to itself: with the diagonal, the rest would have less of the colour range.
     others = affinity[~np.eye(order.size, dtype=bool)]

@@ -65,6 +65,11 @@ def coefficients_figure(
         If no head is asked for or one that is not there, or `k` is not a whole number from 1.
     ShapeError, DataError, TreeError
         If the tensor or the trees cannot be used.
+
+    See Also
+    --------
+    haarbor.sorted_coefficients : Coefficients by support.
+    haarbor.plots.haar_basis_figure : Draws the functions.
     """
     require_kind("trees", trees, Mapping, "Pass organization.trees.")
     names = axis_names(axes, np.ndim(X))
@@ -112,7 +117,12 @@ def _checked_heads(heads: Sequence[int], n_heads: int) -> IntArray:
 
 
 def support_shares(trees: Sequence[PartitionTree], k: int) -> FloatArray:
-    """Share of the matrix that each of the k product functions covers, decreasing."""
+    """Share of the matrix that each of the k product functions covers, decreasing.
+
+    See Also
+    --------
+    haarbor.plots.draw_supports : Draws the supports.
+    """
     systems = [haar_system(tree) for tree in trees]
     products = largest_products(systems, k).chosen
     shares: FloatArray = np.prod(
@@ -122,7 +132,12 @@ def support_shares(trees: Sequence[PartitionTree], k: int) -> FloatArray:
 
 
 def draw_stems(panel: Axes, values: FloatArray) -> None:
-    """Draw all coefficients as stems, except the first, which belongs to the constant function."""
+    """Draw all coefficients as stems, except the first, which belongs to the constant function.
+
+    See Also
+    --------
+    haarbor.plots.coefficients_figure : Draws the coefficients.
+    """
     ranks = np.arange(2, values.size + 1)
     panel.vlines(ranks, 0.0, values[1:], colors="#0072B2", linewidth=0.7, gid="stems")
     panel.axhline(0.0, color=PALE_INK, linewidth=0.5)
@@ -135,6 +150,11 @@ def draw_supports(panels: AnyArray, shares: FloatArray, *, least_gap: float = 0.
     """Draw the supports into the last of `panels`, and a line into all panels wherever they halve.
 
     A line closer to the one before than `least_gap`, as a share of the width, is not labelled.
+
+    See Also
+    --------
+    haarbor.plots.coefficients_figure : Draws the coefficients.
+    haarbor.plots.support_shares : The supports.
     """
     ranks = np.arange(1, shares.size + 1)
     last: Axes = panels[-1]

@@ -59,6 +59,11 @@ def collapse_figure(
     ------
     SettingError
         If there is no result.
+
+    See Also
+    --------
+    haarbor.rank_collapse : The measures at every depth.
+    haarbor.plots.path_figure : Draws paths.
     """
     if not results:
         raise SettingError("there must be a result to draw; found none. Pass what rank_collapse gives.")

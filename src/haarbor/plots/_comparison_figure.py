@@ -53,6 +53,10 @@ def comparison_figure(comparison: Comparison, *, title: str | None = None) -> Fi
     ------
     SettingError
         If `comparison` is none.
+
+    See Also
+    --------
+    haarbor.compare_runs : Runs compared.
     """
     require_kind("comparison", comparison, Comparison, "Pass what compare_runs gives.")
     figure = _pair_figure(comparison.pairs[0]) if len(comparison.pairs) == 1 else _several_figure(comparison)

@@ -37,6 +37,11 @@ def convergence_figure(convergence: Convergence, *, title: str | None = None) ->
     ------
     SettingError
         If it is not a Convergence.
+
+    See Also
+    --------
+    haarbor.Convergence : How much each iteration changed.
+    haarbor.organize : Trees of one tensor.
     """
     if not isinstance(convergence, Convergence):
         raise SettingError(

@@ -45,6 +45,11 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
     ------
     SettingError
         If there is no curve.
+
+    See Also
+    --------
+    haarbor.pruning.damage_curves : Damage by share of heads.
+    haarbor.plots.pruning_figure : Draws a study.
     """
     if not curves.curves:
         raise SettingError("there must be a curve to draw; found none. Name at least one score.")

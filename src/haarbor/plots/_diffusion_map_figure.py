@@ -65,6 +65,11 @@ def diffusion_map_figure(
         If an option has a value that is not offered.
     DataError
         If there is a single item: it has no coordinates.
+
+    See Also
+    --------
+    haarbor.diffusion_map : Coordinates from an affinity.
+    haarbor.plots.affinity_figure : Draws an affinity.
     """
     require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
     require_kind("axis", axis, str, "Pass the name of an axis.")
@@ -115,6 +120,10 @@ def draw_diffusion_map(panel: Any, points: FloatArray, colours: Any) -> FloatArr
     -------
     ndarray of float, shape (n_items, 2 or 3)
         A single coordinate gets a second one, zero.
+
+    See Also
+    --------
+    haarbor.plots.diffusion_map_figure : Draws the map.
     """
     n_items, n_drawn = points.shape
     drawn: FloatArray = points if n_drawn > 1 else np.column_stack([points, np.zeros(n_items)])

@@ -48,6 +48,12 @@ def entropy_figure(
     ------
     SettingError, ShapeError
         If the batches cannot be compared, or there is not one layer per head.
+
+    See Also
+    --------
+    haarbor.head_entropy : Entropy of every head.
+    haarbor.plots.entropy_map_figure : Draws entropies as a grid.
+    haarbor.plots.stability_figure : Draws the agreement.
     """
     found = entropy_values(entropies, measure)
     n_batches, n_heads = found.values.shape

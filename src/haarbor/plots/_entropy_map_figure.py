@@ -54,6 +54,11 @@ def entropy_map_figure(
     ------
     SettingError, ShapeError
         If the batches cannot be compared, or there is not one layer per head.
+
+    See Also
+    --------
+    haarbor.head_entropy : Entropy of every head.
+    haarbor.plots.entropy_figure : Draws entropies as lines.
     """
     found = entropy_values(entropies, measure)
     mean = found.values.mean(axis=0)

@@ -75,6 +75,11 @@ def haar_basis_figure(
     ShapeError, TreeError, SettingError
         If the order tears a folder apart, there is not one layer or label per item, or the scale is
         another one.
+
+    See Also
+    --------
+    haarbor.haar_basis : Their values.
+    haarbor.plots.tree_figure : Draws a tree.
     """
     if scale not in ("function", "basis"):
         raise SettingError(
@@ -99,7 +104,12 @@ def draw_haar_basis(
     panel: Axes, tree: PartitionTree, leaves: IntArray, layers: HeadLayers, names: list[str] | None,
     item_name: str, side: float, scale: Literal["function", "basis"] = "function",
 ) -> AxesImage:  # fmt: skip
-    """Draw the Haar functions of a tree into `panel`, which is `side` inches wide; return the image."""
+    """Draw the Haar functions of a tree into `panel`, which is `side` inches wide; return the image.
+
+    See Also
+    --------
+    haarbor.plots.haar_basis_figure : Draws the functions.
+    """
     functions = haar_basis(tree)[:, leaves]
     if scale == "function":
         functions = functions / np.abs(functions).max(axis=1, keepdims=True)

@@ -46,6 +46,10 @@ def head_types_figure(
     ------
     ShapeError
         If there are no heads, or not one layer per head.
+
+    See Also
+    --------
+    haarbor.diagnostics.run_types : Types of the heads of a run.
     """
     if not len(types):
         raise ShapeError("there must be a head to draw; found none. Pass what head_types gives.")

@@ -82,6 +82,11 @@ def organized_matrix_figure(
         If the tensor is not the organised one, an option is not offered, or nothing can be shown.
     TreeError
         If a tree has no level `border_level`.
+
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+    haarbor.plots.tree_figure : Draws a tree.
     """
     require_kind("organization", organization, Organization, "Pass what haarbor.organize gives.")
     rows, columns = _matrix_axes(organization)

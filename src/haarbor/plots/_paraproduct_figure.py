@@ -64,6 +64,11 @@ def paraproduct_figure(
     Returns
     -------
     matplotlib.figure.Figure
+
+    See Also
+    --------
+    haarbor.softmax_invariance : How nearly linear the softmax of a head is.
+    haarbor.paraproduct : A nonlinearity, split.
     """
     forms = paraproduct_forms(logits, row_tree, column_tree, "softmax", mask)
     corrected, paper = forms["corrected+marginals"], forms["paper"]

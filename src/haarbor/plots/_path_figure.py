@@ -35,6 +35,11 @@ def path_figure(paths: PathDecomposition | NetworkPaths | PathShares, *, title: 
     -------
     matplotlib.figure.Figure
         Error bars are standard errors, where paths were drawn at random.
+
+    See Also
+    --------
+    haarbor.collapse.path_decomposition : Paths of a stack.
+    haarbor.collapse.network_paths : Paths of a network.
     """
     from haarbor.collapse import NetworkPaths, PathDecomposition
 

@@ -31,6 +31,11 @@ def pruning_figure(found: PruningResults, *, title: str | None = None) -> Figure
     Returns
     -------
     matplotlib.figure.Figure
+
+    See Also
+    --------
+    haarbor.pruning.pruning_study : Scores, damage and a recommendation.
+    haarbor.plots.damage_figure : Draws the curves.
     """
     figure = blank_figure(PAGE_WIDTH, 3.0)
     curves, grid = figure.subplots(1, 2, width_ratios=[1.6, 1.0])

@@ -49,6 +49,10 @@ def relations_figure(
     ------
     SettingError
         If there is no network, or one has no such score.
+
+    See Also
+    --------
+    haarbor.diagnostics.score_relations : Haar scores against diagnostics.
     """
     if not relations:
         raise SettingError("there must be a network to draw; found none. Pass what score_relations gives.")

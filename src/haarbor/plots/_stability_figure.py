@@ -51,6 +51,11 @@ def stability_figure(
         If it is not a RankingStability.
     ShapeError
         If there is not one layer per head.
+
+    See Also
+    --------
+    haarbor.ranking_stability : Agreement of rankings over batches.
+    haarbor.plots.entropy_figure : Draws entropies as lines.
     """
     if not isinstance(stability, RankingStability):
         raise SettingError(

@@ -51,6 +51,10 @@ def training_figure(film: TrainingFilm, *, title: str | None = None) -> Figure:
     ------
     SettingError
         If `film` is none.
+
+    See Also
+    --------
+    haarbor.training_film : A network through its training.
     """
     require_kind("film", film, TrainingFilm, "Pass what training_film gives.")
     figure = blank_figure(PAGE_WIDTH, 6.9 if film.types else 4.9)

@@ -63,6 +63,11 @@ def tree_figure(
     ------
     ShapeError, TreeError
         If the order tears a folder apart, or there is not one layer or label per leaf.
+
+    See Also
+    --------
+    haarbor.PartitionTree : The tree itself.
+    haarbor.plots.organized_matrix_figure : Draws a head in tree order.
     """
     leaves = checked_order(order, tree)
     layers = checked_head_layers(head_layers, tree.n_items)
@@ -83,7 +88,12 @@ def tree_figure(
 def draw_tree(
     panel: Axes, tree: PartitionTree, leaves: IntArray, layers: HeadLayers, names: list[str], spacing: float
 ) -> None:
-    """Draw a tree into `panel`, its leaves in the order `leaves` and `spacing` inches apart."""
+    """Draw a tree into `panel`, its leaves in the order `leaves` and `spacing` inches apart.
+
+    See Also
+    --------
+    haarbor.plots.tree_figure : Draws a tree.
+    """
     drawn = drawn_tree(tree)
     tree = drawn.tree
     segments, folders = _segments(tree, leaves)

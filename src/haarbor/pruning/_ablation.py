@@ -134,6 +134,12 @@ def ablate(
         If there is no such head, metric or replacement, or the mean is asked for without calibration.
     DataError
         If calibration and evaluation overlap, or a batch has nothing to measure.
+
+    See Also
+    --------
+    haarbor.pruning.head_damage : Damage of each head alone.
+    haarbor.pruning.removed_heads : Run without some heads.
+    haarbor.pruning.pruning_study : Scores, damage and a recommendation.
     """
     harness = _Harness(model, batches, metric, replacement, calibration, heads)
     mask = harness.heads.mask(removed)
@@ -169,6 +175,11 @@ def head_damage(
     Returns
     -------
     HeadDamage
+
+    See Also
+    --------
+    haarbor.ablate : Switch heads off and measure.
+    haarbor.pruning.head_responses : Change of the answers without each head.
 
     Notes
     -----

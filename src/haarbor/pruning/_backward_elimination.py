@@ -123,6 +123,11 @@ def backward_elimination(
     -------
     Elimination
 
+    See Also
+    --------
+    haarbor.pruning.compensate : Refit what stays.
+    haarbor.pruning.pruning_scores : Scores of all heads.
+
     Notes
     -----
     With :math:`P` the inverse of the (regularised) covariance of the kept channels and :math:`W` the

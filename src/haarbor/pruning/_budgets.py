@@ -52,6 +52,11 @@ def removal(
     ShapeError, DataError
         If there is not one finite score per head.
 
+    See Also
+    --------
+    haarbor.pruning.removal_count : How many heads go.
+    haarbor.pruning.pruning_scores : Scores of all heads.
+
     Examples
     --------
     >>> from haarbor.pruning import LayerHeads
@@ -85,6 +90,10 @@ def removal_count(heads: NetworkHeads, share: float, *, within: Budget = "networ
     SettingError
         If the share is not between 0 and 1, `within` is not offered, or a share above 0 is nearest to no
         head at all.
+
+    See Also
+    --------
+    haarbor.pruning.removal : Which heads to remove.
 
     Examples
     --------
@@ -123,6 +132,10 @@ def possible_counts(heads: NetworkHeads, *, within: Budget = "network") -> IntAr
     -------
     ndarray of int
         From few to many; empty where every layer, or every group, has a single head.
+
+    See Also
+    --------
+    haarbor.pruning.removal_count : How many heads go.
     """
     _require_budget(within)
     if within != "uniform":

@@ -163,6 +163,11 @@ def calibration_pass(
     ------
     PruningError
         If the heads cannot be found, or their attention cannot be organised together.
+
+    See Also
+    --------
+    haarbor.pruning.layer_moments : Moments of what heads write.
+    haarbor.pruning.pruning_scores : Scores of all heads.
     """
     require_network(model)
     require_parts(parts)

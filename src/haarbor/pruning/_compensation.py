@@ -139,7 +139,7 @@ def compensate(
     ridge: float = RIDGE,
     moments: Sequence[LayerMoments] | None = None,
 ) -> Compensation:
-    """Output projections of the heads that stay, refitted so that each layer's output is kept.
+    r"""Output projections of the heads that stay, refitted so that each layer's output is kept.
 
     Parameters
     ----------
@@ -167,8 +167,19 @@ def compensate(
     DataError
         If the sequential method is asked for on batches of different shapes.
 
+    See Also
+    --------
+    haarbor.pruning.sequential_compensation : Refit layer after layer.
+    haarbor.pruning.compensated : Run with what makes up for heads.
+    haarbor.pruning.layer_moments : Moments of what heads write.
+
     Notes
     -----
+    With :math:`x` the joined outputs of the heads of a layer, :math:`K` the channels kept and :math:`R` those
+    removed, the change :math:`D` of the kept weights minimises
+
+    .. math:: E \|W_R (x_R - \bar x_R) - D (x_K - \bar x_K)\|^2 + \lambda \|D\|^2.
+
     Both are closed forms in float64 and need one forward pass. The sequential method runs the whole and
     the pruned network side by side, in one batch that holds every calibration sample twice. Each projection
     is fitted when the inputs of both networks reach it, and passes its new output on.
@@ -200,6 +211,11 @@ def compensated(model: torch.nn.Module, heads: NetworkHeads, compensation: Compe
     heads : NetworkHeads
     compensation : Compensation
         From :func:`compensate`, for the same model.
+
+    See Also
+    --------
+    haarbor.pruning.compensate : Refit what stays.
+    haarbor.pruning.removed_heads : Run without some heads.
     """
     if len(compensation.fits) != len(heads):
         raise ShapeError(

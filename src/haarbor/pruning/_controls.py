@@ -81,6 +81,10 @@ def score_controls(
     -------
     tuple of ScoreControls
 
+    See Also
+    --------
+    haarbor.pruning.damage_curves : Damage by share of heads.
+
     Notes
     -----
     The controls for the trees of a tree score are scores themselves: "h400-random-tree" and

@@ -221,6 +221,11 @@ def damage_curves(
     ------
     SettingError
         If no head would go at a share, or a score, a metric or a replacement is not offered.
+
+    See Also
+    --------
+    haarbor.pruning.pruning_study : Scores, damage and a recommendation.
+    haarbor.plots.damage_figure : Draws the curves.
     """
     require_replacement(replacement)
     if isinstance(n_seeds, bool) or not isinstance(n_seeds, int) or n_seeds < 1:

@@ -40,6 +40,10 @@ def footprints(
     Returns
     -------
     tuple of Footprint, one per network
+
+    See Also
+    --------
+    haarbor.pruning.prune_heads : A smaller copy of a model.
     """
     times: list[list[float]] = [[] for _ in models]
     with torch.no_grad():

@@ -49,6 +49,12 @@ def removed_heads(
         If there is no such head.
     ShapeError
         If the means do not fit the layers.
+
+    See Also
+    --------
+    haarbor.ablate : Switch heads off and measure.
+    haarbor.pruning.compensated : Run with what makes up for heads.
+    haarbor.pruning.gated_heads : Run with heads scaled.
     """
     removed_by_layer = heads.by_layer(heads.mask(removed))
     fillings: list[FloatArray | None] = [None] * len(heads)
@@ -97,6 +103,10 @@ def gated_heads(model: torch.nn.Module, heads: NetworkHeads, gates: Sequence[tor
     heads : NetworkHeads
     gates : sequence of tensor, one (n_heads,) or (n_rows, n_heads) a layer
         One number per head, or one per head and row of the batch.
+
+    See Also
+    --------
+    haarbor.pruning.removed_heads : Run without some heads.
     """
     if len(gates) != len(heads):
         raise ShapeError(

@@ -94,6 +94,11 @@ def head_responses(
     DataError
         If no answer to any sample counts.
 
+    See Also
+    --------
+    haarbor.pruning.head_damage : Damage of each head alone.
+    haarbor.pruning.compensate : Refit what stays.
+
     Notes
     -----
     The change is the relative entropy :math:`\sum_c p_c \log(p_c / q_c)` from the whole network's

@@ -106,6 +106,12 @@ def heal(
         have too few digits to be trained.
     SettingError
         If a setting is not offered.
+
+    See Also
+    --------
+    haarbor.load_pruned : A pruned network from its folder.
+    haarbor.pruning.prune_heads : A smaller copy of a model.
+    haarbor.pruning.save_pruned : Write a pruned network.
     """
     require_network(model)
     steps = require_whole_number("steps", steps, 1)

@@ -252,6 +252,11 @@ def layer_moments(
     -------
     tuple of LayerMoments, one per layer
 
+    See Also
+    --------
+    haarbor.pruning.compensate : Refit what stays.
+    haarbor.pruning.relative_output_norms : How much heads write.
+
     Notes
     -----
     Sums are kept in float64 and never more than a few batches' activations at a time; padding is left

@@ -50,6 +50,10 @@ def write_mask(
         If `removed` is not one True or False per head, or `origin` holds values that JSON has no form for.
     StoreError
         If the file cannot be written.
+
+    See Also
+    --------
+    haarbor.pruning.read_mask : Heads from a file.
     """
     array = np.asarray(removed)
     # Texts would all be true, and numbers could be meant as numbers of heads.
@@ -90,6 +94,10 @@ def read_mask(path: str | Path, heads: NetworkHeads) -> BoolArray:
         If the file is no mask, or the mask of another network.
     SettingError
         If `path` is no path.
+
+    See Also
+    --------
+    haarbor.pruning.write_mask : Heads into a file.
     """
     if not isinstance(path, str | Path) or not str(path):
         raise SettingError(f"a mask must be in a file; found {path!r}. Pass its path.")

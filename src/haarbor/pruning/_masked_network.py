@@ -85,6 +85,11 @@ def mask_heads(
     PruningError
         If the copy does not compute what the masked model does, as where several layers share one
         ``nn.MultiheadAttention``.
+
+    See Also
+    --------
+    haarbor.pruning.prune_heads : A smaller copy of a model.
+    haarbor.pruning.compensate : Refit what stays.
     """
     require_network(model)
     mask = heads.mask(removed)

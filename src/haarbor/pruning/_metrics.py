@@ -114,6 +114,10 @@ def measure(model: torch.nn.Module, batches: Sequence[ModelBatch], metric: Metri
     ------
     DataError
         If there is nothing to measure in a batch.
+
+    See Also
+    --------
+    haarbor.ablate : Switch heads off and measure.
     """
     totals, counts = np.empty(len(batches)), np.empty(len(batches))
     with torch.no_grad():
@@ -208,6 +212,10 @@ def masked_token_loss(
     ------
     SettingError
         If the share is not between 0 and 1.
+
+    See Also
+    --------
+    haarbor.pruning.measure : A metric on batches.
     """
     if not 0 < share <= 1:
         raise SettingError(f"share must be above 0 and at most 1; found {share}. Pass such a share.")

@@ -101,6 +101,10 @@ def model_batches(batches: Any) -> tuple[ModelBatch, ...]:
     DataError
         If there are none, or one has no batch axis.
 
+    See Also
+    --------
+    haarbor.pruning.pruning_data : Data to calibrate and to measure with.
+
     Examples
     --------
     >>> batches = model_batches({"input_ids": torch.arange(6).view(2, 3), "labels": torch.tensor([0, 1])})

@@ -192,6 +192,11 @@ def network_heads(model: torch.nn.Module, batch: ModelBatch) -> NetworkHeads:
     ------
     PruningError
         If the heads cannot be told apart at the input of a linear map; the message names the layer.
+
+    See Also
+    --------
+    haarbor.pruning.prune_heads : A smaller copy of a model.
+    haarbor.ablate : Switch heads off and measure.
     """
     require_network(model)
     if model.training:

@@ -59,7 +59,7 @@ def output_norms(moments: Sequence[LayerMoments], heads: NetworkHeads) -> FloatA
 def relative_output_norms(
     moments: Sequence[LayerMoments], heads: NetworkHeads, *, per_token: bool = True
 ) -> FloatArray:
-    """Root mean square of what each head writes, relative to the residual stream it writes into.
+    r"""Root mean square of what each head writes, relative to the residual stream it writes into.
 
     Parameters
     ----------
@@ -78,6 +78,15 @@ def relative_output_norms(
     ------
     PruningError
         If the residual stream was not found.
+
+    See Also
+    --------
+    haarbor.pruning.layer_moments : Moments of what heads write.
+
+    Notes
+    -----
+    Of head :math:`h` with output :math:`y_h` and residual stream :math:`r`:
+    :math:`\sqrt{E(\|y_h\|^2 / \|r\|^2)}`, or :math:`\sqrt{E\|y_h\|^2 / E\|r\|^2}`.
     """
     require_residual(moments)
     squares = [

@@ -67,6 +67,13 @@ def prune_heads(
     PruningError
         If the layout of the network is not known, layers share their weights, a layer would lose all
         heads, or the smaller model does not compute what the masked one does.
+
+    See Also
+    --------
+    haarbor.pruning.mask_heads : A copy with heads silenced.
+    haarbor.pruning.compensate : Refit what stays.
+    haarbor.pruning.save_pruned : Write a pruned network.
+    haarbor.pruning.standard_model : A plain Hugging Face model.
     """
     require_network(model)
     mask = heads.mask(removed)

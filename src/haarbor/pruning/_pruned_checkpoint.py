@@ -81,6 +81,12 @@ def save_pruned(
         If `folder` is no path, or `origin` holds values that JSON has no form for.
     StoreError
         If the folder cannot be written, or something else lies there.
+
+    See Also
+    --------
+    haarbor.load_pruned : A pruned network from its folder.
+    haarbor.pruning.prune_heads : A smaller copy of a model.
+    haarbor.pruning.standard_model : A plain Hugging Face model.
     """
     if not isinstance(pruned, torch.nn.Module):
         raise SettingError(
@@ -118,6 +124,11 @@ def load_pruned(folder: str | Path, model: torch.nn.Module | None = None) -> tor
         given, or the library of the network is not installed.
     SettingError
         If `folder` is no path or `model` no network.
+
+    See Also
+    --------
+    haarbor.pruning.save_pruned : Write a pruned network.
+    haarbor.heal : Train a pruned network a little.
 
     Notes
     -----

@@ -23,7 +23,13 @@ _STATISTICS = "images"
 
 
 def is_pruned_folder(name: str) -> bool:
-    """Whether a name is that of a folder that :func:`haarbor.pruning.save_pruned` wrote."""
+    """Whether a name is that of a folder that :func:`haarbor.pruning.save_pruned` wrote.
+
+    See Also
+    --------
+    haarbor.pruning.save_pruned : Write a pruned network.
+    haarbor.load_pruned : A pruned network from its folder.
+    """
     try:
         return (Path(name).expanduser() / _DESCRIPTION).is_file()
     except (OSError, ValueError):
@@ -57,6 +63,11 @@ def pruned_model(
     ------
     PruningError
         If a file is missing or damaged, or Haarbor cannot build the network by itself.
+
+    See Also
+    --------
+    haarbor.load_pruned : A pruned network from its folder.
+    haarbor.pruning.save_pruned : Write a pruned network.
     """
     place = Path(folder).expanduser()
     model = load_pruned(place)

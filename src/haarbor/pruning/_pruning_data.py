@@ -77,6 +77,11 @@ def pruning_data(
     SettingError
         If a number or a metric is not offered.
 
+    See Also
+    --------
+    haarbor.pruning.pruning_study : Scores, damage and a recommendation.
+    haarbor.pruning.model_batches : Batches in one form.
+
     Notes
     -----
     Classes come from the ``labels`` of an ``.npz`` file. Where there are none, the whole network's own

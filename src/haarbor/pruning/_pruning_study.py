@@ -213,6 +213,10 @@ def score_names(text: str) -> list[str]:
     SettingError
         If there is no such score.
 
+    See Also
+    --------
+    haarbor.pruning.pruning_scores : Scores of all heads.
+
     Examples
     --------
     >>> score_names("leftover, random")
@@ -297,6 +301,13 @@ def pruning_study(
         If the heads cannot be found.
     SettingError
         If no head would go at this budget, or a score, a metric or a replacement is not offered.
+
+    See Also
+    --------
+    haarbor.pruning.pruning_scores : Scores of all heads.
+    haarbor.pruning.damage_curves : Damage by share of heads.
+    haarbor.pruning.recommendation : The score to prune by.
+    haarbor.plots.pruning_figure : Draws a study.
     """
     # Everything that can be wrong is checked before the work, which may take hours.
     require_network(model)

@@ -74,6 +74,11 @@ def recommendation(curves: DamageCurves, share: float) -> Recommendation:
     ------
     SettingError
         If there are fewer than four batches, or nothing but chance to choose from.
+
+    See Also
+    --------
+    haarbor.pruning.pruning_study : Scores, damage and a recommendation.
+    haarbor.pruning.damage_curves : Damage by share of heads.
     """
     place = curves.place(share)
     names = [name for name in curves.curves if name != RANDOM and not _is_control(name)]

@@ -106,6 +106,10 @@ def register_score(
     SettingError
         If there is a score of this name, it cannot be a name, or what is needed is not offered.
 
+    See Also
+    --------
+    haarbor.pruning.pruning_scores : Scores of all heads.
+
     Examples
     --------
     >>> score = register_score("late-first", lambda calibration: -calibration.heads.layer_of_head)
@@ -198,6 +202,12 @@ def pruning_scores(calibration: CalibrationPass, names: Collection[str]) -> dict
         If the pass did not gather what a score needs.
     DataError
         If a score does not give one number per head.
+
+    See Also
+    --------
+    haarbor.pruning.register_score : Add a score of your own.
+    haarbor.pruning.removal : Which heads to remove.
+    haarbor.pruning.damage_curves : Damage by share of heads.
     """
     values = {}
     n_heads = calibration.heads.n_heads

@@ -60,6 +60,10 @@ def sequential_compensation(
     DataError
         If the batches have different shapes.
 
+    See Also
+    --------
+    haarbor.pruning.compensate : Refit what stays.
+
     Notes
     -----
     With :math:`r_t, o_t` the residual stream before a layer's attention and what the attention adds to it in

@@ -52,6 +52,11 @@ def standard_model(
         setting for the width of a head apart from the width of the network (GPT-2 and BERT have none; the
         Llama family and ViT do).
 
+    See Also
+    --------
+    haarbor.pruning.prune_heads : A smaller copy of a model.
+    haarbor.pruning.save_pruned : Write a pruned network.
+
     Notes
     -----
     Where a bias came to the output projection and the configuration knows biases only for all four

@@ -32,7 +32,12 @@ _MOST_BYTES = 512 << 20
 @stored_result("Consensus")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Consensus:
-    """Organisation of one axis over several batches together, and how far each batch agrees."""
+    """Organisation of one axis over several batches together, and how far each batch agrees.
+
+    See Also
+    --------
+    haarbor.consensus : One tree from all batches.
+    """
 
     axis: str
     tree: PartitionTree
@@ -89,6 +94,11 @@ def distances_on_own_trees(
     Returns
     -------
     ndarray of float64, shape (n, n)
+
+    See Also
+    --------
+    haarbor.tree_emd : Distances along trees.
+    haarbor.consensus : One tree from all batches.
     """
     if isinstance(tensor, OwnDistances):
         return tensor.values
@@ -130,6 +140,12 @@ def consensus(
     ------
     ShapeError
         If batches differ in the items of `axis`, or there are not as many tensors as organisations.
+
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+    haarbor.organize_run : Organise and score every batch of a run.
+    haarbor.ranking_stability : Agreement of rankings over batches.
 
     Notes
     -----

@@ -57,6 +57,10 @@ def neutral_tensor(
         If a valid entry is not finite, a valid entry is the lowest number of a floating-point type, or
         a masked probability is not zero.
 
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+
     Examples
     --------
     >>> import numpy as np

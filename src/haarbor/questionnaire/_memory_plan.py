@@ -102,6 +102,10 @@ def memory_plan(
     SettingError
         If the limit is too small for one block.
 
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+
     Examples
     --------
     >>> memory_plan((64, 64, 12), "4GB").is_streamed

@@ -29,7 +29,13 @@ def _without_objective(fields: dict[str, Any]) -> dict[str, Any]:
 @stored_result("Convergence", version=2, upgrades={1: _without_objective})
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Convergence:
-    """How much each iteration changed the trees, and how well the tensor fits them."""
+    """How much each iteration changed the trees, and how well the tensor fits them.
+
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+    haarbor.plots.convergence_figure : Draws the iterations.
+    """
 
     iterations: IntArray
     """1, 2, ..., shape (n,)."""
@@ -52,7 +58,15 @@ def _as_exact(fields: dict[str, Any]) -> dict[str, Any]:
 @stored_result("Organization", version=2, upgrades={1: _as_exact})
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Organization:
-    """Trees on every axis of a tensor, found by a questionnaire."""
+    """Trees on every axis of a tensor, found by a questionnaire.
+
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+    haarbor.Convergence : How much each iteration changed.
+    haarbor.plots.organized_matrix_figure : Draws a head in tree order.
+    haarbor.plots.tree_figure : Draws a tree.
+    """
 
     shape: tuple[int, ...]
     trees: Mapping[str, PartitionTree]

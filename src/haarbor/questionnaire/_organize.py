@@ -145,6 +145,13 @@ def organize(
     ShapeError, DataError, SettingError
         If the tensor, the mask or a setting cannot be used; the message says which, and where.
 
+    See Also
+    --------
+    haarbor.consensus : One tree from all batches.
+    haarbor.Organization : The trees, and what was found with them.
+    haarbor.haar_l1 : Sum of the sizes of all coefficients.
+    haarbor.plots.organized_matrix_figure : Draws a head in tree order.
+
     Notes
     -----
     First the trees of all axes but the last are built from the initial affinity. Then each iteration

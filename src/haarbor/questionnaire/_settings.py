@@ -33,7 +33,12 @@ def _as_exact(fields: dict[str, Any]) -> dict[str, Any]:
 @stored_result("QuestionnaireSettings", version=3, upgrades={1: _with_haar_fields, 2: _as_exact})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionnaireSettings:
-    """Settings of one questionnaire, checked; its result holds them."""
+    """Settings of one questionnaire, checked; its result holds them.
+
+    See Also
+    --------
+    haarbor.organize : Trees of one tensor.
+    """
 
     axes: tuple[str, ...]
     n_iterations: int

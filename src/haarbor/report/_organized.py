@@ -43,5 +43,10 @@ def missing_result(part: RunPart, n_shown: int | None = 1) -> str | None:
 
 
 def is_organized(part: RunPart, n_shown: int | None = 1) -> bool:
-    """Whether every batch is organised and scored, and the batches have been compared."""
+    """Whether every batch is organised and scored, and the batches have been compared.
+
+    See Also
+    --------
+    haarbor.organize_run : Organise and score every batch of a run.
+    """
     return missing_result(part, n_shown) is None

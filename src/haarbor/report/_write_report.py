@@ -49,6 +49,10 @@ def report_html(
         If there are more than two runs, or an option is not offered.
     DataError
         If a run is empty or not organised.
+
+    See Also
+    --------
+    haarbor.report.write_report : Write the page.
     """
     asked = [runs] if isinstance(runs, Run | RunPart) else runs
     if not isinstance(asked, list | tuple):
@@ -92,6 +96,11 @@ def write_report(
     ------
     StoreError
         If the file cannot be written. A device, a pipe or a folder is refused before the page is made.
+
+    See Also
+    --------
+    haarbor.report.report_html : The page as text.
+    haarbor.organize_run : Organise and score every batch of a run.
     """
     file_place(path, "the report")
     data = report_html(runs, content=content, stream=stream, n_batches=n_batches).encode("utf-8")

@@ -68,6 +68,12 @@ def cosine_affinity(
         If some slices hold nothing but missing entries. They are given affinity 1 among
         themselves and 0 to all others.
 
+    See Also
+    --------
+    haarbor.gaussian_affinity : Affinity from a Gaussian kernel.
+    haarbor.distance_affinity : Affinity from distances.
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
+
     Notes
     -----
     With :math:`v` the indicator of present entries,
@@ -108,11 +114,23 @@ def cosine_affinity_of_blocks(
         another take longer.
     n_slices : int
     threads : int
+
+    See Also
+    --------
+    haarbor.cosine_affinity : Affinity from cosines.
     """
     return affinity_of_products(*_products(blocks, n_slices, False, threads))
 
 
 def affinity_of_products(inner: FloatArray, overlap: FloatArray) -> FloatArray:
+    """Mutual cosine from inner products of slices, whose upper triangle counts, and from squared norms.
+
+    ``overlap[i, j]`` is the squared norm of slice ``i`` over the entries that slice ``j`` has.
+
+    See Also
+    --------
+    haarbor.cosine_affinity : Affinity from cosines.
+    """
     n_slices = inner.shape[0]
     inner = np.triu(inner) + np.triu(inner, 1).T
     norms = np.sqrt(overlap * overlap.T)
@@ -191,6 +209,12 @@ def gaussian_affinity(
     ndarray of float64, shape (n, n)
         Symmetric, 1 on the diagonal.
 
+    See Also
+    --------
+    haarbor.cosine_affinity : Affinity from cosines.
+    haarbor.distance_affinity : Affinity from distances.
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
+
     Notes
     -----
     With :math:`D` the Euclidean distances and :math:`b_j` the median of the five smallest entries
@@ -225,7 +249,12 @@ def gaussian_affinity(
 
 
 def kernel_of_distances(distances: FloatArray, exponent: int = 0) -> FloatArray:
-    """Gaussian kernel of the Euclidean distances ``distances * 2**exponent``."""
+    """Gaussian kernel of the Euclidean distances ``distances * 2**exponent``.
+
+    See Also
+    --------
+    haarbor.gaussian_affinity : Affinity from a Gaussian kernel.
+    """
     nearest = np.sort(distances, axis=0)[:_NEIGHBOURS]
     bandwidth = np.median(nearest, axis=0)
     zero = bandwidth == 0
@@ -260,6 +289,12 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
     AffinityError
         If the matrix is not square and symmetric, or an entry is negative or not finite.
 
+    See Also
+    --------
+    haarbor.tree_emd : Distances along trees.
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
+    haarbor.cosine_affinity : Affinity from cosines.
+
     Examples
     --------
     >>> distance_affinity([[0.0, 2.0, 2.0], [2.0, 0.0, 4.0], [2.0, 4.0, 0.0]])[0].round(4).tolist()
@@ -281,7 +316,12 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
 
 
 def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
-    """Affinity of the distances ``matrix * 2**exponent``, where `matrix` is far from overflow."""
+    """Affinity of the distances ``matrix * 2**exponent``, where `matrix` is far from overflow.
+
+    See Also
+    --------
+    haarbor.distance_affinity : Affinity from distances.
+    """
     affinity = symmetric_part(matrix)
     scale = _median_of_all(affinity)
 

@@ -21,6 +21,10 @@ def device_spectrum(affinity: Any, device: Device) -> MarkovSpectrum:
     affinity : array of float64 on the device, shape (n, n)
         Symmetric and finite, between 0 and 1, with ones on the diagonal; not checked.
     device : Device
+
+    See Also
+    --------
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
     """
     xp = device.xp
     chain = xp.where(affinity > _SMALLEST_AFFINITY, affinity, 0.0)

@@ -19,7 +19,12 @@ __all__ = ["DiffusionMap", "diffusion_map"]
 @stored_result("DiffusionMap")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DiffusionMap:
-    """Diffusion coordinates of ``n`` items; the constant eigenvector is dropped."""
+    """Diffusion coordinates of ``n`` items; the constant eigenvector is dropped.
+
+    See Also
+    --------
+    haarbor.diffusion_map : Coordinates from an affinity.
+    """
 
     coordinates: FloatArray
     """Shape (n, d); column ``j`` belongs to ``eigenvalues[j]``."""
@@ -46,6 +51,11 @@ def diffusion_map(affinity: npt.ArrayLike, dimensions: int = 3, time: float = 1.
     Returns
     -------
     DiffusionMap
+
+    See Also
+    --------
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
+    haarbor.plots.diffusion_map_figure : Draws the map.
 
     Notes
     -----

@@ -46,7 +46,13 @@ _BLAS_LIMIT = threading.Lock()
 @stored_result("MarkovSpectrum")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MarkovSpectrum:
-    """Leading eigenpairs of the Markov chain on ``n`` items, the constant one first."""
+    """Leading eigenpairs of the Markov chain on ``n`` items, the constant one first.
+
+    See Also
+    --------
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
+    haarbor.diffusion_map : Coordinates from an affinity.
+    """
 
     eigenvalues: FloatArray
     """Absolute values, decreasing, shape (k,); the first is 1."""
@@ -82,6 +88,12 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     AffinityError
         If the matrix is not square, symmetric, finite and non-negative, or an item has no
         affinity at all.
+
+    See Also
+    --------
+    haarbor.diffusion_map : Coordinates from an affinity.
+    haarbor.flexible_tree : Bottom-up tree from diffusion distances.
+    haarbor.distance_affinity : Affinity from distances.
 
     Notes
     -----

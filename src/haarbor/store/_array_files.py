@@ -40,6 +40,10 @@ def arrays_in_file(path: str | os.PathLike[str]) -> Mapping[str, AnyArray]:
     StoreError
         If the file is missing, of another kind, damaged, or holds pickled objects; some of this shows
         only when an array is asked for.
+
+    See Also
+    --------
+    haarbor.import_arrays : A run from arrays.
     """
     file = local_path(path)
     kind = file.suffix.lower()

@@ -169,6 +169,11 @@ def cache_contents(arrays: Mapping[str, Any]) -> dict[str, CacheSource]:
     ------
     ShapeError
         If a layer is missing.
+
+    See Also
+    --------
+    haarbor.import_arrays : A run from arrays.
+    haarbor.store.arrays_in_file : Arrays by name.
     """
     found: dict[str, dict[int, Any]] = {}
     for name in arrays:

@@ -63,6 +63,12 @@ def create_run(
         If the place holds something else or a run of another plan, if another process writes to it, or
         if there is too little space. Nothing is changed then.
 
+    See Also
+    --------
+    haarbor.store.RunPlan : What a run will hold.
+    haarbor.store.RunWriter : A run open for writing.
+    haarbor.open_run : Open a run for reading.
+
     Notes
     -----
     On a local disk the lock ends with the process that holds it. At a URL it is an object that says

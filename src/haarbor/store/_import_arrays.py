@@ -98,6 +98,12 @@ def import_arrays(
     ShapeError, DataError, SettingError
         If the arrays do not fit together or hold values that cannot be stored.
 
+    See Also
+    --------
+    haarbor.capture : Record the attention of a model.
+    haarbor.open_run : Open a run for reading.
+    haarbor.store.arrays_in_file : Arrays by name.
+
     Examples
     --------
     >>> import numpy as np

@@ -49,6 +49,11 @@ def save_results_file(value: object, path: str | os.PathLike[str]) -> Path:
         If it cannot be written.
     SettingError
         If something in it has no stored form.
+
+    See Also
+    --------
+    haarbor.store.load_results_file : Read it again.
+    haarbor.store.stored_result : Make a class that can be kept.
     """
     file = local_path(path)
     if file.suffix != ".npz":
@@ -86,6 +91,10 @@ def load_results_file(path: str | os.PathLike[str]) -> Any:
     ------
     StoreError
         If there is no such file, it is damaged, or another program made it.
+
+    See Also
+    --------
+    haarbor.store.save_results_file : Write a result to a file.
     """
     file = local_path(path)
     with storage_failures(f"reading {file}"):

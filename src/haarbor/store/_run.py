@@ -52,6 +52,12 @@ def open_run(
     ------
     StoreError
         If there is no run there that this version of Haarbor can read.
+
+    See Also
+    --------
+    haarbor.capture : Record the attention of a model.
+    haarbor.import_arrays : A run from arrays.
+    haarbor.store.Run : The run.
     """
     return Run(keys_at(location, read_only=False, storage_options=storage_options))
 
@@ -62,6 +68,11 @@ class Run:
     Only complete batches are seen. Where a model has several streams (encoder, decoder, cross),
     everything that takes a stream takes the first one unless told otherwise, and so do
     `layers`, `heads_per_layer`, `n_heads` and `head_layers`.
+
+    See Also
+    --------
+    haarbor.open_run : Open a run for reading.
+    haarbor.capture : Record the attention of a model.
     """
 
     def __init__(self, keys: Keys) -> None:

@@ -39,6 +39,10 @@ def error_bound(dtype: StoredDtype) -> ErrorBound:
     :math:`2^{-14} = 6.1 \cdot 10^{-5}` up, and an absolute error of at most
     :math:`2^{-25} = 3.0 \cdot 10^{-8}` below. float32 values come back unchanged from float32.
 
+    See Also
+    --------
+    haarbor.store.ErrorBound : The bound.
+
     Examples
     --------
     >>> bound = error_bound("float16")

@@ -12,6 +12,10 @@ __all__ = ["block_labels", "block_widths"]
 def block_widths(n_tokens: int, pool: int) -> IntArray:
     """Tokens in each block; the last one may have fewer than the others.
 
+    See Also
+    --------
+    haarbor.store.block_labels : Positions of each block.
+
     Examples
     --------
     >>> block_widths(10, 4).tolist()
@@ -23,6 +27,10 @@ def block_widths(n_tokens: int, pool: int) -> IntArray:
 
 def block_labels(n_tokens: int, pool: int) -> tuple[str, ...]:
     """First and last position of each block; the position itself where a block is one token.
+
+    See Also
+    --------
+    haarbor.store.block_widths : Tokens in each block.
 
     Examples
     --------

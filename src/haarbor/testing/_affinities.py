@@ -30,6 +30,11 @@ def affinities(
     strategy of ndarray of float64, shape (n, n)
         Symmetric, between 0 and 1.
 
+    See Also
+    --------
+    haarbor.testing.partition_trees : Trees.
+    haarbor.testing.attention_samples : Attention.
+
     Examples
     --------
     >>> from hypothesis import given

@@ -66,6 +66,11 @@ def attention_samples(
     -------
     strategy of AttentionSample
 
+    See Also
+    --------
+    haarbor.testing.partition_trees : Trees.
+    haarbor.testing.affinities : Affinities.
+
     Examples
     --------
     >>> from hypothesis import given

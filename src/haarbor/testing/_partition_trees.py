@@ -30,6 +30,11 @@ def partition_trees(
     -------
     strategy of PartitionTree
 
+    See Also
+    --------
+    haarbor.testing.affinities : Affinities.
+    haarbor.testing.attention_samples : Attention.
+
     Examples
     --------
     >>> from hypothesis import given

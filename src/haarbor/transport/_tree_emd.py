@@ -61,6 +61,12 @@ def tree_emd(
     SettingError
         If an exponent is not a finite number, or makes the weights overflow.
 
+    See Also
+    --------
+    haarbor.distance_affinity : Affinity from distances.
+    haarbor.tree_distances : Distance of items on a tree.
+    haarbor.organize : Trees of one tensor.
+
     Notes
     -----
     With :math:`m_F(a)` the mean of slice :math:`a` over a product :math:`F = F_1 \times \dots \times F_d`,

@@ -35,6 +35,11 @@ def adjusted_mutual_information(first: npt.ArrayLike, second: npt.ArrayLike) -> 
     DataError
         If a class is missing (NaN).
 
+    See Also
+    --------
+    haarbor.shared_folders : Share of folders in common.
+    haarbor.partition_distance : How far two trees are apart.
+
     Notes
     -----
     .. math:: \frac{I - \mathbb E I}{\frac12(H_1 + H_2) - \mathbb E I}

@@ -32,6 +32,12 @@ def binary_tree(affinity: npt.ArrayLike, *, cut: Literal["zero", "balanced"] = "
     PartitionTree
         Shorter branches are carried down to the common depth.
 
+    See Also
+    --------
+    haarbor.flexible_tree : Bottom-up tree from diffusion distances.
+    haarbor.haar_tree : Tree with a small l1 norm.
+    haarbor.build_tree : A tree by any of the three builders.
+
     Notes
     -----
     One eigenproblem per folder: :math:`O(n^3)` in all unless the cuts are very uneven.

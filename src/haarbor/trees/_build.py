@@ -44,6 +44,12 @@ def build_tree(
     -------
     PartitionTree
 
+    See Also
+    --------
+    haarbor.flexible_tree : Bottom-up tree from diffusion distances.
+    haarbor.binary_tree : Top-down tree that splits in two.
+    haarbor.haar_tree : Tree with a small l1 norm.
+
     Examples
     --------
     >>> build_tree([[1.0, 0.2], [0.2, 1.0]])

@@ -46,6 +46,10 @@ def collapsed_chains(tree: PartitionTree, shortest: int = 3) -> CollapsedTree:
     -------
     CollapsedTree
 
+    See Also
+    --------
+    haarbor.trees.drawn_tree : The tree as it is drawn.
+
     Examples
     --------
     >>> chain = PartitionTree([[0, 0, 0, 0, 0], [0, 1, 1, 1, 1], [0, 1, 2, 2, 2], [0, 1, 2, 3, 3], range(5)])
@@ -93,6 +97,11 @@ def _key(pruned: PrunedTree, folder: int) -> bytes:
 
 def drawn_tree(tree: PartitionTree) -> CollapsedTree:
     """The tree as it is drawn: as it is, or without chains if it has more than 20 levels.
+
+    See Also
+    --------
+    haarbor.trees.collapsed_chains : The tree without chains.
+    haarbor.plots.tree_figure : Draws a tree.
 
     Examples
     --------

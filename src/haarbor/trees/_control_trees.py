@@ -29,6 +29,11 @@ def halved_tree(n_items: int) -> PartitionTree:
     SettingError
         If there is no item.
 
+    See Also
+    --------
+    haarbor.trees.random_tree_like : Random tree of the same shape.
+    haarbor.trees.ordered_tree_like : Tree of the same shape, items in order.
+
     Examples
     --------
     >>> halved_tree(3).levels.tolist()
@@ -58,6 +63,11 @@ def ordered_tree_like(tree: PartitionTree) -> PartitionTree:
     -------
     PartitionTree
 
+    See Also
+    --------
+    haarbor.trees.halved_tree : Tree of the order as given.
+    haarbor.trees.random_tree_like : Random tree of the same shape.
+
     Examples
     --------
     >>> mixed = PartitionTree([[0, 0, 0, 0, 0], [0, 1, 0, 1, 1], [0, 1, 2, 3, 4]])
@@ -81,6 +91,11 @@ def random_tree_like(tree: PartitionTree, rng: np.random.Generator) -> Partition
     Returns
     -------
     PartitionTree
+
+    See Also
+    --------
+    haarbor.trees.halved_tree : Tree of the order as given.
+    haarbor.trees.ordered_tree_like : Tree of the same shape, items in order.
 
     Examples
     --------

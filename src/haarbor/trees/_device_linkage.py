@@ -22,6 +22,10 @@ def device_row_distances(rows: Any, engine: GpuEngine) -> FloatArray:
     ----------
     rows : array of float32 or float64 on the device, shape (n, d)
     engine : GpuEngine
+
+    See Also
+    --------
+    haarbor.trees.row_distances : The same on the cores.
     """
     device = engine.device
     xp = device.xp

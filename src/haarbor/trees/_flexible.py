@@ -41,6 +41,13 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
     SettingError
         If `constant` is not positive.
 
+    See Also
+    --------
+    haarbor.binary_tree : Top-down tree that splits in two.
+    haarbor.haar_tree : Tree with a small l1 norm.
+    haarbor.build_tree : A tree by any of the three builders.
+    haarbor.markov_spectrum : Eigenpairs of an affinity.
+
     Notes
     -----
     At time :math:`t = 1, 2, 4, \dots` the distance :math:`B` of two folders is the mean diffusion

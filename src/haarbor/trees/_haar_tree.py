@@ -74,6 +74,13 @@ def haar_tree(
     ShapeError, DataError, SettingError
         If `rows` is not a finite matrix, or a setting cannot be used.
 
+    See Also
+    --------
+    haarbor.flexible_tree : Bottom-up tree from diffusion distances.
+    haarbor.binary_tree : Top-down tree that splits in two.
+    haarbor.haar_l1 : Sum of the sizes of all coefficients.
+    haarbor.organize : Trees of one tensor.
+
     Notes
     -----
     With folder sizes :math:`a, b` and folder means :math:`Y_A, Y_B` the norm is
@@ -123,6 +130,11 @@ def linked_folders(means: FloatArray, distances: FloatArray, device: Device | No
         L1 distances between the first n rows.
     device : Device, optional
         Where `means` lies, if not on the host.
+
+    See Also
+    --------
+    haarbor.trees.rotate : Rotations that lower the norm.
+    haarbor.haar_tree : Tree with a small l1 norm.
     """
     from haarbor.trees._haar_linkage_kernels import haar_joins
 
@@ -149,6 +161,11 @@ def linked_folders(means: FloatArray, distances: FloatArray, device: Device | No
 
 def depth_price(restraint: float, norm: float, n_items: int) -> float:
     """What one step of one leaf away from the root costs, for a restraint relative to `norm`.
+
+    See Also
+    --------
+    haarbor.trees.rotate : Rotations that lower the norm.
+    haarbor.haar_tree : Tree with a small l1 norm.
 
     Examples
     --------

@@ -40,6 +40,12 @@ class PartitionTree:
         If level 0 has several folders, the last level has a folder of several items, or a folder
         holds items that are apart in the level above.
 
+    See Also
+    --------
+    haarbor.build_tree : A tree by any of the three builders.
+    haarbor.PrunedTree : The tree without only children.
+    haarbor.plots.tree_figure : Draws a tree.
+
     Notes
     -----
     All arrays are flat and read-only. Folders of all levels have one running number: level by

@@ -25,6 +25,11 @@ class PrunedTree:
 
     Folders are numbered from the root down, by first level and then by smallest item, so a parent comes
     before its children. Every folder of several items has at least two children.
+
+    See Also
+    --------
+    haarbor.PartitionTree : The tree itself.
+    haarbor.tree_emd : Distances along trees.
     """
 
     n_items: int

@@ -37,6 +37,12 @@ def rotate(folders: BinaryFolders, price: float, threads: int) -> int:
     -------
     int
         Number of rotations.
+
+    See Also
+    --------
+    haarbor.trees.linked_folders : The greedy linkage.
+    haarbor.trees.depth_price : What depth costs.
+    haarbor.haar_tree : Tree with a small l1 norm.
     """
     n_items = folders.n_items
     due: BoolArray = np.zeros(2 * n_items - 1, dtype=bool)

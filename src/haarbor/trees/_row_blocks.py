@@ -47,6 +47,11 @@ class RowBlock:
 def row_distances(rows: FloatArray, engine: L1Engine) -> FloatArray:
     """L1 distances between all pairs of rows, shape (n, n).
 
+    See Also
+    --------
+    haarbor.trees.device_row_distances : The same on a device.
+    haarbor.haar_tree : Tree with a small l1 norm.
+
     Examples
     --------
     >>> from haarbor import CpuEngine

@@ -28,9 +28,15 @@ def tree_distances(tree: PartitionTree) -> FloatArray:
     ndarray of float, shape (n, n)
         :math:`d(x, y) = |F|/n` with :math:`F` the smallest common folder, zero if x = y.
 
+    See Also
+    --------
+    haarbor.partition_distance : How far two trees are apart.
+    haarbor.tree_emd : Distances along trees.
+    haarbor.compare.cophenetic_correlation : Correlation of tree distances.
+
     Notes
     -----
-    This is an ultrametric. Cost :math:`O(n^2 \cdot \text{n\_levels})`.
+    This is an ultrametric. Cost :math:`O(n^2 L)` for :math:`L` levels.
 
     Examples
     --------
@@ -69,6 +75,12 @@ def partition_distance(first: PartitionTree, second: PartitionTree) -> float:
     TreeError
         If the trees differ in the number of items.
 
+    See Also
+    --------
+    haarbor.shared_folders : Share of folders in common.
+    haarbor.tree_distances : Distance of items on a tree.
+    haarbor.compare.head_tree_agreement : Agreement of head trees.
+
     Notes
     -----
     .. math:: \frac{1}{n(n-1)} \sum_{x \ne y} |d_1(x, y) - d_2(x, y)|
@@ -91,12 +103,21 @@ def partition_distance(first: PartitionTree, second: PartitionTree) -> float:
 
 
 def shared_folders(first: PartitionTree, second: PartitionTree) -> float:
-    """Share of the distinct folders that two trees have in common (Jaccard), without root and singletons.
+    r"""Share of the distinct folders that two trees have in common (Jaccard), without root and singletons.
 
     Returns
     -------
     float
         1.0 when both trees have the same inner folders, also when neither has any.
+
+    See Also
+    --------
+    haarbor.partition_distance : How far two trees are apart.
+    haarbor.trees.adjusted_mutual_information : Agreement of two partitions.
+
+    Notes
+    -----
+    :math:`|S \cap T| / |S \cup T|`, with :math:`S` and :math:`T` the sets of inner folders of the two trees.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class HuberFit:
 def coefficient_decay(
     f: FloatArray, row_tree: PartitionTree, column_tree: PartitionTree, *, magnitude: float | None = None
 ) -> CoefficientDecay:
-    """Mixed coefficients of a matrix on a log scale.
+    r"""Mixed coefficients of a matrix on a log scale.
 
     Parameters
     ----------
@@ -73,6 +73,16 @@ def coefficient_decay(
     ------
     DataError
         If an axis has fewer than two items, or every mixed coefficient is zero.
+
+    See Also
+    --------
+    haarbor.holder_exponent : Smoothness on trees.
+    haarbor.wavelets.huber_fit : The regression.
+
+    Notes
+    -----
+    Of the mixed coefficients :math:`c_{ij}`: :math:`D_{ij} = |c_{ij}| / (s_i s_j)`, with
+    :math:`s = \sqrt{ab/(a+b)}`.
     """
     from haarbor.wavelets._haar_kernels import analyse
 
@@ -115,6 +125,11 @@ def huber_fit(decay: CoefficientDecay, *, separate: bool) -> HuberFit:
     """Huber regression of log D on the log of the product of folder sizes, or on both logs.
 
     A slope is NaN if the sizes do not determine it, because all folders of an axis are of one size.
+
+    See Also
+    --------
+    haarbor.wavelets.huber_line : Slope of one line.
+    haarbor.holder_exponent : Smoothness on trees.
     """
     y, a, b = decay.log_differences, decay.log_row_sizes, decay.log_column_sizes
     design = np.eye(3) if separate else np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
@@ -139,6 +154,10 @@ def huber_fit(decay: CoefficientDecay, *, separate: bool) -> HuberFit:
 
 def huber_line(x: FloatArray, y: FloatArray) -> float:
     """Slope of a Huber regression of `y` on `x`; NaN if `x` takes only one value.
+
+    See Also
+    --------
+    haarbor.wavelets.huber_fit : The regression.
 
     Examples
     --------

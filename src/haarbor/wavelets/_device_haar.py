@@ -31,6 +31,10 @@ def device_coefficients(tensor: Any, trees: Mapping[int, PartitionTree], engine:
     -------
     array on the device, same shape
         float64 for float64, else float32; sums run in float64.
+
+    See Also
+    --------
+    haarbor.haar_transform : Coefficients of a tensor.
     """
     xp = engine.device.xp
     dtype = np.dtype(np.float64 if tensor.dtype == np.float64 else np.float32)
@@ -73,7 +77,13 @@ def _along_axis(source: Any, out: Any, place: int, tree: PartitionTree, engine: 
 
 
 def sum_of_sizes(coefficients: Any, engine: GpuEngine) -> float:
-    """Sum of the absolute values of an array on the device, in float64."""
+    """Sum of the absolute values of an array on the device, in float64.
+
+    See Also
+    --------
+    haarbor.haar_l1 : Sum of the sizes of all coefficients.
+    haarbor.wavelets.device_coefficients : The coefficients on a device.
+    """
     flat = coefficients.reshape(-1)
     step = max(1, engine.chunk_bytes // 16)
     return sum(

@@ -42,6 +42,11 @@ class HeadEntropy:
     r"""Haar entropy of every head, :math:`H = \sum |\text{coefficient}|^p` over the coarsest functions.
 
     All arrays have shape (n_heads,) unless they say otherwise.
+
+    See Also
+    --------
+    haarbor.head_entropy : Entropy of every head.
+    haarbor.NetworkEntropy : Figures of the network.
     """
 
     raw: FloatArray
@@ -79,7 +84,13 @@ class HeadEntropy:
 @stored_result("NetworkEntropy")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class NetworkEntropy:
-    """Haar entropy of the whole tensor on all its trees; fields as in `HeadEntropy`."""
+    """Haar entropy of the whole tensor on all its trees; fields as in `HeadEntropy`.
+
+    See Also
+    --------
+    haarbor.network_entropy : Entropy of the whole tensor.
+    haarbor.HeadEntropy : Figures of the heads.
+    """
 
     raw: float
     normalised: float
@@ -138,8 +149,18 @@ def head_entropy(
     DataError
         If `X` is not finite, or a sum leaves the range of float64.
 
+    See Also
+    --------
+    haarbor.network_entropy : Entropy of the whole tensor.
+    haarbor.ranking_stability : Agreement of rankings over batches.
+    haarbor.sorted_coefficients : Coefficients by support.
+    haarbor.plots.entropy_figure : Draws entropies as lines.
+
     Notes
     -----
+    :math:`H_k = \sum_{j \le k} |c_j|^p` over the bi-Haar coefficients of the :math:`k` product functions
+    of largest support.
+
     Many functions have supports of the same size. Ties are broken by a fixed rule (see
     :func:`haarbor.wavelets.largest_products`), and the tie interval says how much depends on
     it. Cost :math:`O(|X|)`.
@@ -172,7 +193,7 @@ def network_entropy(
     *,
     axes: Sequence[str] | None = None,
 ) -> NetworkEntropy:
-    """l_p Haar entropy of the network in the tri-Haar basis of queries, keys and heads.
+    r"""l_p Haar entropy of the network in the tri-Haar basis of queries, keys and heads.
 
     Parameters
     ----------
@@ -189,6 +210,16 @@ def network_entropy(
     -------
     NetworkEntropy
         See :func:`head_entropy` for what the figures mean.
+
+    See Also
+    --------
+    haarbor.head_entropy : Entropy of every head.
+    haarbor.haar_l1 : Sum of the sizes of all coefficients.
+
+    Notes
+    -----
+    :math:`H_k = \sum_{j \le k} |c_j|^p` over the coefficients of the :math:`k` product functions of
+    largest support.
 
     Examples
     --------
@@ -232,6 +263,12 @@ def sorted_coefficients(
     Returns
     -------
     ndarray, shape (k,) followed by the axes without a tree
+
+    See Also
+    --------
+    haarbor.haar_transform : Coefficients of a tensor.
+    haarbor.head_entropy : Entropy of every head.
+    haarbor.plots.coefficients_figure : Draws the coefficients.
 
     Examples
     --------

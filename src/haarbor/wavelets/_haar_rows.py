@@ -30,6 +30,11 @@ def write_haar_rows(
     out : ndarray, shape (n, size of a slice), C order
         Of the type of the tensor.
 
+    See Also
+    --------
+    haarbor.haar_transform : Coefficients of a tensor.
+    haarbor.haar_tree : Tree with a small l1 norm.
+
     Examples
     --------
     >>> pair = PartitionTree([[0, 0], [0, 1]])

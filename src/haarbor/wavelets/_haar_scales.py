@@ -60,6 +60,11 @@ def haar_scales(values: AnyArray, trees: Mapping[str, PartitionTree]) -> HaarSca
     -------
     HaarScales
 
+    See Also
+    --------
+    haarbor.haar_transform : Coefficients of a tensor.
+    haarbor.head_entropy : Entropy of every head.
+
     Examples
     --------
     Two items per axis: a constant matrix has a coefficient of the constant functions only.

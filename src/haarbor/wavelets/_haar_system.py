@@ -20,6 +20,11 @@ class HaarSystem:
     The others follow level by level, within a level by the smallest item of their folder, and
     within a folder with children c_1, ..., c_m (largest first) as c_1 against the later ones, c_2
     against the later ones, and so on.
+
+    See Also
+    --------
+    haarbor.haar_system : The functions of a tree.
+    haarbor.haar_basis : Their values.
     """
 
     supports: IntArray
@@ -65,6 +70,11 @@ def haar_system(tree: PartitionTree) -> HaarSystem:
     Returns
     -------
     HaarSystem
+
+    See Also
+    --------
+    haarbor.haar_basis : Their values.
+    haarbor.haar_transform : Coefficients of a tensor.
 
     Notes
     -----
@@ -129,7 +139,7 @@ def haar_system(tree: PartitionTree) -> HaarSystem:
 
 
 def haar_basis(tree: PartitionTree) -> FloatArray:
-    """Values of the Haar functions of a tree, for drawing; transforms do not need them.
+    r"""Values of the Haar functions of a tree, for drawing; transforms do not need them.
 
     Parameters
     ----------
@@ -140,6 +150,18 @@ def haar_basis(tree: PartitionTree) -> FloatArray:
     -------
     ndarray of float64, shape (n, n)
         Row ``j`` is function ``j`` of :func:`haar_system`; rows are orthonormal.
+
+    See Also
+    --------
+    haarbor.haar_system : The functions of a tree.
+    haarbor.haar_transform : Coefficients of a tensor.
+    haarbor.plots.haar_basis_figure : Draws the functions.
+
+    Notes
+    -----
+    A function that is positive on :math:`A` and negative on :math:`B`, of :math:`a` and :math:`b` items, is
+
+    .. math:: h = \sqrt{\frac{ab}{a+b}} \left(\frac{1_A}{a} - \frac{1_B}{b}\right).
 
     Examples
     --------

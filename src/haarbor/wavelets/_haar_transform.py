@@ -55,6 +55,12 @@ def haar_transform(
     TreeError
         If a tree is on an unknown axis.
 
+    See Also
+    --------
+    haarbor.inverse_haar_transform : The tensor of some coefficients.
+    haarbor.haar_l1 : Sum of the sizes of all coefficients.
+    haarbor.sorted_coefficients : Coefficients by support.
+
     Notes
     -----
     The coefficient of the function on :math:`A` against :math:`B` is
@@ -79,7 +85,7 @@ def inverse_haar_transform(
     trees: Mapping[str, PartitionTree],
     axes: Sequence[str] | None = None,
 ) -> FloatArray:
-    """Tensor with the given Haar coefficients; undoes :func:`haarbor.haar_transform`.
+    r"""Tensor with the given Haar coefficients; undoes :func:`haarbor.haar_transform`.
 
     Parameters
     ----------
@@ -91,6 +97,15 @@ def inverse_haar_transform(
     Returns
     -------
     ndarray, same shape as `coefficients`
+
+    See Also
+    --------
+    haarbor.haar_transform : Coefficients of a tensor.
+
+    Notes
+    -----
+    With :math:`h_j` the rows of :func:`haarbor.haar_basis`, along each axis with a tree
+    :math:`x = \sum_j c_j h_j`.
 
     Examples
     --------
@@ -105,7 +120,7 @@ def inverse_haar_transform(
 
 
 def haar_l1(X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence[str] | None = None) -> float:
-    """Coherence of a tensor on its trees: l1 norm of its Haar expansion; lower is better organised.
+    r"""Coherence of a tensor on its trees: l1 norm of its Haar expansion; lower is better organised.
 
     Parameters
     ----------
@@ -116,6 +131,17 @@ def haar_l1(X: npt.ArrayLike, trees: Mapping[str, PartitionTree], axes: Sequence
     Returns
     -------
     float
+
+    See Also
+    --------
+    haarbor.haar_transform : Coefficients of a tensor.
+    haarbor.haar_tree : Tree with a small l1 norm.
+    haarbor.analysis.coherence_controls : Coherence beside controls.
+    haarbor.analysis.held_out_coherence : Trees measured on data they were not built from.
+
+    Notes
+    -----
+    With :math:`c` the coefficients of :func:`haarbor.haar_transform`, :math:`\|X\|_T = \sum |c|`.
 
     Examples
     --------

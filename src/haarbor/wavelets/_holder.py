@@ -24,7 +24,12 @@ _MOST_DRAWS = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HolderExponent:
-    """Mixed Hölder exponent of a matrix on two trees, with error bars and a control."""
+    """Mixed Hölder exponent of a matrix on two trees, with error bars and a control.
+
+    See Also
+    --------
+    haarbor.holder_exponent : Smoothness on trees.
+    """
 
     alpha: float
     """Slope of the log of mixed differences on the log of the size of the folders split."""
@@ -100,6 +105,12 @@ def holder_exponent(
         If the matrix is not finite, a tree does not fit, or there is no mixed difference.
     SettingError
         If a number of draws or shuffles, or the seed, is not a whole number within bounds.
+
+    See Also
+    --------
+    haarbor.datasets.haar_series : A matrix of known smoothness.
+    haarbor.analysis.run_regularity : Exponents of every head of a run.
+    haarbor.paraproduct : A nonlinearity, split.
 
     Notes
     -----

@@ -51,6 +51,11 @@ def largest_products(systems: Sequence[HaarSystem], k: int) -> LargestProducts:
     -------
     LargestProducts
 
+    See Also
+    --------
+    haarbor.head_entropy : Entropy of every head.
+    haarbor.sorted_coefficients : Coefficients by support.
+
     Notes
     -----
     Supports take few distinct values on an axis, so their products are counted by value and only

@@ -19,7 +19,13 @@ __all__ = ["RankingStability", "ranking_stability"]
 @stored_result("RankingStability")
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RankingStability:
-    """Agreement of the rankings of ``n_heads`` heads over ``n_batches`` batches."""
+    """Agreement of the rankings of ``n_heads`` heads over ``n_batches`` batches.
+
+    See Also
+    --------
+    haarbor.ranking_stability : Agreement of rankings over batches.
+    haarbor.plots.stability_figure : Draws the agreement.
+    """
 
     top_counts: IntArray
     """How many batches put each head in their top set, shape (n_heads,)."""
@@ -63,7 +69,7 @@ class RankingStability:
 
 
 def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingStability:
-    """Agreement of the head rankings of several batches.
+    r"""Agreement of the head rankings of several batches.
 
     Each batch ranks the heads by score; its top set is the `fraction` of heads that score
     highest, its bottom set those that score lowest (rounded up, ties to the first head).
@@ -82,6 +88,17 @@ def ranking_stability(scores: npt.ArrayLike, fraction: float = 0.1) -> RankingSt
     ------
     ShapeError, DataError, SettingError
         If the scores are not a finite matrix or the fraction is not between 0 and 1.
+
+    See Also
+    --------
+    haarbor.head_entropy : Entropy of every head.
+    haarbor.plots.stability_figure : Draws the agreement.
+
+    Notes
+    -----
+    Of two rankings of :math:`n` heads let :math:`a` pairs of heads stand in the same order and :math:`b` in
+    opposite orders. Kendall's tau is :math:`(a - b) / \binom{n}{2}`, corrected for ties. Two sets of heads
+    agree by :math:`|A \cap B| / |A \cup B|`.
 
     Examples
     --------

@@ -48,6 +48,11 @@ def streamed_head_entropy(
         The tensor was divided by two to this power.
     piece_bytes : int
         How much memory to take.
+
+    See Also
+    --------
+    haarbor.head_entropy : Entropy of every head.
+    haarbor.wavelets.streamed_network_entropy : The same of the whole tensor.
     """
     n_heads, *matrix = by_head.shape
     step = _part(piece_bytes, by_head.nbytes // n_heads, n_heads)
@@ -77,6 +82,11 @@ def streamed_network_entropy(
 
     Parameters are those of :func:`streamed_head_entropy`. The expansion along heads and keys is written to
     a second file, and that along queries made from there; both are read once.
+
+    See Also
+    --------
+    haarbor.network_entropy : Entropy of the whole tensor.
+    haarbor.wavelets.streamed_head_entropy : The same of every head.
     """
     n_heads, n_queries, n_keys = by_head.shape
     half = ScratchTensor((n_queries, n_heads, n_keys), by_head.dtype)

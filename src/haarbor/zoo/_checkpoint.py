@@ -39,6 +39,10 @@ def save_checkpoint(folder: Path, model: ZooNetwork, training: Mapping[str, Any]
     model : TransformerXL or VisionTransformer
     training : mapping
         Record of the training as JSON values: data, settings, history and quality.
+
+    See Also
+    --------
+    haarbor.zoo.load_checkpoint : A network from its folder.
     """
     kind = next(kind for kind, (network, _) in _KINDS.items() if isinstance(model, network))
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,6 +67,10 @@ def load_checkpoint(folder: str | Path) -> ZooNetwork:
     ------
     CaptureError
         If a file is missing or damaged, or the weights belong to another network.
+
+    See Also
+    --------
+    haarbor.zoo.save_checkpoint : A network into a folder.
     """
     folder = named_path(folder, "a network")
     try:

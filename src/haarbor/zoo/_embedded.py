@@ -59,6 +59,11 @@ def embedded_folder(name: str) -> Path:
     ------
     SettingError
         If there is no such network.
+
+    See Also
+    --------
+    haarbor.zoo.embedded_network : A network of the package.
+    haarbor.zoo.load_checkpoint : A network from its folder.
     """
     if not isinstance(name, str) or name not in EMBEDDED_NAMES:
         raise SettingError(
@@ -81,6 +86,11 @@ def embedded_network(name: EmbeddedName) -> ZooNetwork:
     -------
     TransformerXL or VisionTransformer
 
+    See Also
+    --------
+    haarbor.load_model : A model by name or folder.
+    haarbor.zoo.embedded_training : How it was trained.
+
     Examples
     --------
     >>> network = embedded_network("vision-transformer")
@@ -100,18 +110,32 @@ def embedded_training(name: EmbeddedName) -> dict[str, Any]:
     Returns
     -------
     dict
+
+    See Also
+    --------
+    haarbor.zoo.embedded_network : A network of the package.
     """
     found: dict[str, Any] = json.loads((embedded_folder(name) / "training.json").read_text(encoding="utf-8"))
     return found
 
 
 def sample_text_path() -> Path:
-    """File with articles of WikiText-2 that no embedded network was trained on."""
+    """File with articles of WikiText-2 that no embedded network was trained on.
+
+    See Also
+    --------
+    haarbor.zoo.sample_images_path : The file of pictures.
+    """
     return _HERE / "data" / "wikitext2_sample.txt"
 
 
 def sample_images_path() -> Path:
-    """File with images of CIFAR-10 that no embedded network was trained on, and their classes."""
+    """File with images of CIFAR-10 that no embedded network was trained on, and their classes.
+
+    See Also
+    --------
+    haarbor.zoo.sample_images : Pictures of the package.
+    """
     return _HERE / "data" / "cifar10_sample.npz"
 
 
@@ -121,6 +145,11 @@ def sample_images() -> LabelledImages:
     Returns
     -------
     LabelledImages
+
+    See Also
+    --------
+    haarbor.zoo.sample_images_path : The file of pictures.
+    haarbor.zoo.sample_text_path : The file of texts.
 
     Examples
     --------

@@ -63,6 +63,11 @@ def generated_samples(
         attention when it reads an answer back than when it wrote it.
     SettingError
         If `n_tokens` is no whole number, or less than one.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
+    haarbor.capturing.inputs.targeted_samples : Samples for an encoder and a decoder.
     """
     n_tokens = checked_count(n_tokens, "the number of tokens to generate")
     model = uncompiled(model)

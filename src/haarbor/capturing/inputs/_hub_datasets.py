@@ -67,6 +67,11 @@ def dataset_samples(
     CaptureError
         If the datasets package is missing, the hub cannot be reached, there is no such data set or
         column, or it has too few rows.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
+    haarbor.capture : Record the attention of a model.
     """
     require_takes(takes, TokenInputs, ImageSettings)
     checked_count(n_samples, "the number of batches")

@@ -68,6 +68,11 @@ def image_samples(
         If the array has another shape or dtype.
     DataError
         If floats lie outside 0 to 1.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
+    haarbor.capture : Record the attention of a model.
     """
     require_takes(settings, ImageSettings)
     if isinstance(images, str | Path):

@@ -33,6 +33,10 @@ def windows_to_fill(model: torch.nn.Module, n_tokens: int) -> int:
     ------
     CaptureError
         If the model has no memory.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.memory_window_samples : Windows with memory.
     """
     if not isinstance(model, TransformerXL) or model.config.memory_length == 0:
         raise CaptureError(
@@ -65,6 +69,10 @@ def memory_window_samples(windows: Samples, model: TransformerXL) -> Samples:
     ------
     CaptureError
         If the model has no memory, or there are too few windows to fill it.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
     """
     first = windows[0]
     n_filling = windows_to_fill(model, len(first.labels))

@@ -58,6 +58,11 @@ def named_samples(
     ------
     CaptureError
         If there is no such data, or it is not of the kind that the model takes.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
+    haarbor.capturing.inputs.image_samples : Samples of pictures.
     """
     if not isinstance(data, str):
         raise CaptureError(

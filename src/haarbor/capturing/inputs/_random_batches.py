@@ -39,6 +39,10 @@ def random_samples(
         If a number is less than one, or the seed is negative.
     CaptureError
         If the model has no positions for `n_tokens`, or `n_tokens` is needed and not given.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
     """
     require_takes(takes, TokenInputs, ImageSettings, AudioInputs)
     n_samples = checked_count(n_samples, "the number of batches")

@@ -50,6 +50,11 @@ def targeted_samples(
         ids, or are longer than the decoder takes.
     DataError
         If a token of a target is not in the decoder's vocabulary.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
+    haarbor.capturing.inputs.generated_samples : Prompts and answers.
     """
     require_takes(takes, TokenInputs, AudioInputs)
     if takes.decoder is None:
@@ -75,6 +80,10 @@ def target_tokenizer(tokenizer: Any) -> Any:
     Returns
     -------
     object or None
+
+    See Also
+    --------
+    haarbor.capturing.inputs.targeted_samples : Samples for an encoder and a decoder.
     """
     return None if tokenizer is None else _TargetTokenizer(tokenizer)
 

@@ -79,6 +79,12 @@ def text_samples(
         if the model has no positions for `n_tokens`.
     SettingError
         If `split` is not offered or a number is less than one.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.dataset_samples : Samples of a data set.
+    haarbor.capturing.inputs.image_samples : Samples of pictures.
+    haarbor.capture : Record the attention of a model.
     """
     path = named_path(path, "a text file")
     if not path.is_file():

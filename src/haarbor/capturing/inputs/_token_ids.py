@@ -61,6 +61,10 @@ def token_id_samples(
         If an id is not in the vocabulary, or a row is padding all along.
     CaptureError
         If the file cannot be read, or rows are shorter than `n_tokens` or longer than the model takes.
+
+    See Also
+    --------
+    haarbor.capturing.inputs.text_samples : Samples of a text.
     """
     require_takes(takes, TokenInputs)
     if pad_id is not None:
