@@ -16,6 +16,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,17 @@ from haarbor.pruning._scores import needed_parts, score_removal, scores_named
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 METHODS = (
+    ("leftover", "refit"),
+    ("leftover", "sequential"),
+    ("leftover-exchanged", "refit"),
+    ("leftover-layer", "refit"),
+    ("leftover-layer", "sequential"),
+    ("leftover-layer-exchanged", "refit"),
     ("leftover-share", "refit"),
     ("leftover-share", "sequential"),
-    ("leftover", "refit"),
+    ("leftover-response", "refit"),
+    ("leftover-response", "sequential"),
+    ("osscar", "sequential"),
     ("osscar", "weights"),
     ("osscar", "refit"),
     ("slimgpt", "weights"),
@@ -54,8 +63,13 @@ METHODS = (
 with all others."""
 
 
-def measured(case: Case, methods: tuple[tuple[str, str], ...], shares: tuple[float, ...]) -> dict[str, Any]:
-    """All numbers of a case, printed as they come."""
+def measured(
+    case: Case,
+    methods: tuple[tuple[str, str], ...],
+    shares: tuple[float, ...],
+    write: Callable[[dict[str, Any]], None],
+) -> None:
+    """All numbers of a case, printed and written as they come."""
     require_disjoint(case.calibration, case.evaluation)
     names = list(dict.fromkeys(score for score, _ in methods))
     begin = time.process_time()
@@ -67,28 +81,7 @@ def measured(case: Case, methods: tuple[tuple[str, str], ...], shares: tuple[flo
     whole = measure(case.model, case.evaluation, case.metric)
     sign = -1.0 if case.metric.higher_is_better else 1.0
     counts = [removal_count(found.heads, share) for share in shares]
-    known: dict[tuple[bytes, str], FloatArray] = {}
-    damages: dict[tuple[str, str], FloatArray] = {}
-    for score, replacement in methods:
-        rows = []
-        for count in counts:
-            removed = score_removal(score, values[score], found, count)
-            key = (removed.tobytes(), replacement)
-            if key not in known:
-                result = measured_without(
-                    case.model, removed, found, case.evaluation, case.metric, replacement
-                )
-                known[key] = sign * (result.each - whole.each)
-            rows.append(known[key])
-        damages[score, replacement] = np.array(rows)
-        shown = "  ".join(
-            f"{mean:+.3f} ±{error:.3f}" for mean, error in zip(*mean_and_error(np.array(rows)), strict=True)
-        )
-        print(
-            f"  {score:18s}{replacement:12s}{shown}   [{time.process_time() - begin:.0f} CPU s]", flush=True
-        )
-    ours = damages[methods[0]]
-    return {
+    result: dict[str, Any] = {
         "name": case.name,
         "layers": len(found.heads.layers),
         "heads": [layer.n_heads for layer in found.heads.layers],
@@ -100,11 +93,31 @@ def measured(case: Case, methods: tuple[tuple[str, str], ...], shares: tuple[flo
         "shares": list(shares),
         "baseline": round(whole.value, 4),
         "compared_with": list(methods[0]),
-        "rows": [
-            {"score": score, "replacement": replacement, **numbers(damages[score, replacement], ours)}
-            for score, replacement in methods
-        ],
+        "rows": [],
     }
+    known: dict[tuple[bytes, str], FloatArray] = {}
+    damages: dict[tuple[str, str], FloatArray] = {}
+    for score, replacement in methods:
+        rows = []
+        for count in counts:
+            removed = score_removal(score, values[score], found, count)
+            key = (removed.tobytes(), replacement)
+            if key not in known:
+                without = measured_without(
+                    case.model, removed, found, case.evaluation, case.metric, replacement
+                )
+                known[key] = sign * (without.each - whole.each)
+            rows.append(known[key])
+        damages[score, replacement] = np.array(rows)
+        own = numbers(damages[score, replacement], damages[methods[0]])
+        result["rows"].append({"score": score, "replacement": replacement, **own})
+        write(result)
+        shown = "  ".join(
+            f"{mean:+.3f} ±{error:.3f}" for mean, error in zip(*mean_and_error(np.array(rows)), strict=True)
+        )
+        print(
+            f"  {score:18s}{replacement:12s}{shown}   [{time.process_time() - begin:.0f} CPU s]", flush=True
+        )
 
 
 def mean_and_error(damages: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -156,19 +169,21 @@ def main() -> None:
     sizes = {"n_calibration": given.calibration, "n_evaluation": given.evaluation}
     processor = torch.cuda.get_device_name() if given.device.startswith("cuda") else "processor only"
     machine = f"{machine_line()}, torch {torch.__version__}, {processor}"
+
+    def write(result: dict[str, Any]) -> None:
+        if given.out is not None:
+            given.out.mkdir(parents=True, exist_ok=True)
+            text = json.dumps({**result, "machine": machine}, indent=1) + "\n"
+            (given.out / f"{result['name']}.json").write_text(text, encoding="utf-8")
+
     try:
         case = NETWORKS[given.name](
             places, **{name: size for name, size in sizes.items() if size is not None}
         )
         case.model.to(given.device)
-        result = measured(case, methods, tuple(map(float, given.shares.split(","))))
+        measured(case, methods, tuple(map(float, given.shares.split(","))), write)
     except HaarborError as error:
         sys.exit(str(error))
-    if given.out is not None:
-        given.out.mkdir(parents=True, exist_ok=True)
-        path = given.out / f"{case.name}.json"
-        path.write_text(json.dumps({**result, "machine": machine}, indent=1) + "\n", encoding="utf-8")
-        print(f"written: {path}")
 
 
 if __name__ == "__main__":

@@ -252,6 +252,46 @@ def minilm(places: Places, *, n_calibration: int = 8, n_evaluation: int = 22) ->
     )
 
 
+def minilm_halves(places: Places, *, n_calibration: int = 16, n_evaluation: int = 24) -> Case:
+    """all-MiniLM-L6-v2 on text that needs no human scores: which second half belongs to a first half."""
+    loaded = load_model(places.folder("networks", "minilm"), dtype="float32")
+    size = 50
+
+    def batches(part: str, n_batches: int) -> tuple[ModelBatch, ...]:
+        paragraphs = [line.split() for line in places.text(part).splitlines() if len(line.split()) >= 80]
+        made = []
+        options = {"padding": "max_length", "truncation": True, "max_length": 48, "return_tensors": "pt"}
+        for chosen in _groups(_shuffled(paragraphs), n_batches, size):
+            both = [" ".join(words[:40]) for words in chosen] + [" ".join(words[40:80]) for words in chosen]
+            made.append(_ids_and_mask(loaded.tokenizer(both, **options)))
+        return model_batches(made)
+
+    return Case(
+        name="minilm-halves",
+        model=loaded.model,
+        calibration=batches("train", n_calibration),
+        evaluation=batches("test", n_evaluation),
+        metric=Metric("matching-loss", _matching_loss),
+        role="confirmed on",
+        about="all-MiniLM-L6-v2; cross-entropy of telling, by 20 times the cosine, which of 50 continuations "
+        "belongs to the beginning of a paragraph of the WikiText-2 test text, calibration on the training text",
+    )
+
+
+def _matching_loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+    """Loss of matching halves; the first halves of a batch come before all the second ones."""
+    if batch.valid is None:
+        raise DataError("matching needs an attention mask.")
+    hidden = forward(model, batch).last_hidden_state
+    mask = batch.valid[..., None].to(hidden)
+    vectors = functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1)
+    half = len(batch) // 2
+    scores = 20 * vectors[:half] @ vectors[half:].T
+    return functional.cross_entropy(scores, torch.arange(half, device=scores.device), reduction="sum"), float(
+        half
+    )
+
+
 def _one_minus_correlation(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
     """One minus Pearson's correlation; the first sentences of a batch come before all the second ones."""
     if batch.labels is None or batch.valid is None:
@@ -380,6 +420,7 @@ NETWORKS = {
     "smollm2": smollm2,
     "gemma3": gemma3,
     "minilm": minilm,
+    "minilm-halves": minilm_halves,
     "rxnmapper": rxnmapper,
     "rxnfp": rxnfp,
     "antiberty": antiberty,

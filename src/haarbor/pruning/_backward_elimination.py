@@ -91,6 +91,7 @@ def backward_elimination(
     relative: bool = True,
     shares: bool = False,
     responses: FloatArray | None = None,
+    layer_units: FloatArray | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
@@ -159,6 +160,8 @@ def backward_elimination(
             given = float(np.sum((moment.weight @ covariance) * moment.weight))
             # A layer that gives nothing but its mean has no errors to count.
             candidates.units[:] = given if given > 0 else 1.0
+        elif layer_units is not None:
+            candidates.units[:] = layer_units[len(layers)]
         elif responses is None:
             candidates.units[:] = 1.0 if relative else moment.residual_energy
         else:

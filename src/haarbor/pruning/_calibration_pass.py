@@ -20,6 +20,7 @@ from haarbor.pruning._gate_gradients import gate_gradients
 from haarbor.pruning._head_responses import HeadResponses, head_responses
 from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._layer_moments import LayerMoments, MomentHooks
+from haarbor.pruning._layer_responses import LayerResponses, layer_responses
 from haarbor.pruning._metrics import Measure, Metric, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
@@ -27,7 +28,7 @@ from haarbor.pruning._projection_hooks import projection_hooks
 
 __all__ = ["CalibrationPass", "Part", "calibration_pass", "require_parts"]
 
-Part = Literal["attention", "gradients", "responses"]
+Part = Literal["attention", "gradients", "responses", "layer responses"]
 """What a pass may gather beyond the moments of the heads' outputs."""
 
 _HALVES = "attention-halves"
@@ -85,6 +86,17 @@ class CalibrationPass:
         """
         return self._part("responses")  # type: ignore[no-any-return]
 
+    @property
+    def layer_responses(self) -> LayerResponses:
+        """Change of the network's answers when each layer loses half of its heads.
+
+        Raises
+        ------
+        PruningError
+            If the pass was made without.
+        """
+        return self._part("layer responses")  # type: ignore[no-any-return]
+
     def half_parts(self, begin: int) -> dict[str, Any]:
         """What every second batch alone has given, from the batch `begin` on, of what is known by batch.
 
@@ -104,6 +116,8 @@ class CalibrationPass:
             found["gradients"] = self.gradients[begin::2]
         if "responses" in self.parts:
             found["responses"] = self.responses.over(slice(begin, None, 2))
+        if "layer responses" in self.parts:
+            found["layer responses"] = self.layer_responses.over(slice(begin, None, 2))
         return found
 
     def _part(self, name: Part) -> Any:
@@ -202,6 +216,8 @@ def calibration_pass(
     moments = hooks.moments()
     if "responses" in parts:
         gathered["responses"] = head_responses(model, known, moments, batches, on_progress=on_progress)
+    if "layer responses" in parts:
+        gathered["layer responses"] = layer_responses(model, known, moments, batches, on_progress=on_progress)
     return CalibrationPass(
         heads=known, moments=moments, parts=gathered, n_samples=n_samples, batches=tuple(batches)
     )

@@ -18,7 +18,7 @@ from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
 from haarbor.pruning._output_change import counted_outputs, mean_output_changes, output_of
 from haarbor.pruning._projection_hooks import projection_hooks
 
-__all__ = ["HeadResponses", "head_responses", "stand_ins"]
+__all__ = ["HeadResponses", "head_responses", "spread_samples", "stand_ins"]
 
 N_ANSWERS = 512
 """Number of answers (tokens of a language model, images of a classifier) that are enough."""
@@ -106,7 +106,7 @@ def head_responses(
     starts with a single row and gets the others at that layer. Whether it does is tried out: the row that
     keeps all heads must give the known answer. So a sample costs about half a forward pass per head.
     """
-    rows = _spread([row for batch in batches for row in batch.rows()], model)
+    rows = spread_samples([row for batch in batches for row in batch.rows()], model, N_ANSWERS)
     probe = _Probe(model, heads, moments)
     values = []
     counts = []
@@ -124,8 +124,10 @@ def head_responses(
     )
 
 
-def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelBatch, torch.Tensor]]:
-    """Samples spread evenly over all of them, with the network's own answers."""
+def spread_samples(
+    rows: list[ModelBatch], model: torch.nn.Module, n_enough: int
+) -> list[tuple[ModelBatch, torch.Tensor]]:
+    """Samples spread evenly over all of them, with the network's own answers, until these are enough."""
     # Steps of the golden ratio: wherever the walk stops, the samples so far are spread evenly.
     step = max(1, round(len(rows) * (np.sqrt(5) - 1) / 2))
     while np.gcd(step, len(rows)) != 1:
@@ -133,7 +135,7 @@ def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelB
     found: list[tuple[ModelBatch, torch.Tensor]] = []
     n_answers = 0
     for place in range(len(rows)):
-        if n_answers >= N_ANSWERS or len(found) >= N_SAMPLES:
+        if n_answers >= n_enough or len(found) >= N_SAMPLES:
             break
         row = rows[place * step % len(rows)]
         with torch.no_grad():
