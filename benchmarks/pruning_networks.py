@@ -274,7 +274,8 @@ def minilm_halves(places: Places, *, n_calibration: int = 16, n_evaluation: int 
         metric=Metric("matching-loss", _matching_loss),
         role="confirmed on",
         about="all-MiniLM-L6-v2; cross-entropy of telling, by 20 times the cosine, which of 50 continuations "
-        "belongs to the beginning of a paragraph of the WikiText-2 test text, calibration on the training text",
+        "belongs to the beginning of a paragraph of the WikiText-2 test text, calibration on the training "
+        "text",
     )
 
 

@@ -55,3 +55,14 @@ def test_damaged_labels_are_one_line(vision, tmp_path):
     np.savez(tmp_path / "x.npz", images=np.zeros((4, 32, 32, 3), np.uint8), labels=np.array([None] * 4))
     with pytest.raises(DataError, match=r"x\.npz must be an array of numbers .* could not be read"):
         pruning_data(vision, str(tmp_path / "x.npz"), n_calibration=2, n_evaluation=2)
+
+
+def test_more_samples_are_those_that_follow_and_none_where_the_data_end(vision, tmp_path):
+    data = pruning_data(vision, "zoo", n_calibration=3, n_evaluation=2)
+    assert [int(batch.labels) for batch in data.more()] == sample_images().labels[5:14].tolist()
+    np.save(tmp_path / "images.npy", np.zeros((8, 32, 32, 3), np.uint8))
+    for n_evaluation, n_more in ((2, 3), (4, 0)):
+        few = pruning_data(
+            vision, str(tmp_path / "images.npy"), n_calibration=3, n_evaluation=n_evaluation
+        )
+        assert len(few.more()) == n_more

@@ -205,6 +205,7 @@ def prune(
             controls=controls,
             heal_steps=heal,
             seed=seed,
+            more_calibration=prepared.more if calibration is None else None,
             on_progress=advance,
         )
     summary = study.summary(loaded.name, prepared.description)
@@ -244,6 +245,8 @@ def _print(study: PruningStudy, summary: dict[str, Any], with_controls: bool) ->
         typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
         console.print(_control_table(study))
     typer.echo(best.sentence)
+    if study.taken:
+        typer.echo(study.taken)
     if study.disagreement:
         typer.echo(f"{study.disagreement} (--calibration N)")
     if study.healing_sentence:

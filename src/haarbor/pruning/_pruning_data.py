@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +33,9 @@ class PruningData:
     description: str
     notes: tuple[str, ...]
     """What the user should know, one line each."""
+    more: Callable[[], tuple[ModelBatch, ...]]
+    """Further samples to calibrate on: those after the ones above, up to three times as many; none where the
+    data hold no more."""
 
 
 def pruning_data(
@@ -119,12 +122,25 @@ def pruning_data(
     ]
     if needs_labels and any(own is None for own in known):
         notes.append("the data has no classes: the whole network's own answers stand for them.")
+
+    def more() -> tuple[ModelBatch, ...]:
+        begin = together
+        for times in (3, 1):
+            try:
+                longer = named_samples(data, n_samples=begin + times * n_calibration, **options)
+            except CaptureError:
+                continue
+            own = None if labels is None else labels[begin:]
+            return _batches(loaded.model, longer[begin:], own, needs_labels)
+        return ()
+
     return PruningData(
         calibration=batches[0],
         evaluation=batches[1],
         metric=chosen,
         description=f"{description}; {n_calibration} samples to calibrate, {n_evaluation} to measure",
         notes=tuple(notes),
+        more=more,
     )
 
 
