@@ -1,6 +1,8 @@
-"""Tables of docs/pruning.md, made of the files that pruning.py and pruning_baselines.py write.
+"""Tables of docs/pruning_evidence.md, made of what pruning.py and its two companions write.
 
-    python benchmarks/pruning_page.py docs/results/pruning docs/results/pruning_baselines
+    python benchmarks/pruning_page.py docs/results
+
+The files are those of pruning.py, pruning_baselines.py and pruning_calibration.py, in folders of these names.
 
 On the page each table follows the comment that is printed before it, up to the next blank line; a test
 compares them with the files.
@@ -15,7 +17,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["baseline_tables", "loaded_cases", "page_tables", "result_tables"]
+__all__ = [
+    "all_tables",
+    "baseline_tables",
+    "calibration_tables",
+    "loaded_cases",
+    "page_tables",
+    "result_tables",
+]
 
 _SUMMED_UP, _REPLACEMENT = ("leftover-response", "leftover"), "refit"
 _CLEAR = 2
@@ -44,6 +53,41 @@ def baseline_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
     """Markdown of the comparisons with the methods of others, such as "baselines smollm2"."""
     tables = {f"baselines {case['name']}": _baseline_table(case) for case in cases}
     return {"baselines summary": _baseline_summary(cases), **tables} if cases else {}
+
+
+def calibration_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
+    """Markdown of what the calibration data and the ridge change, such as "calibration smollm2 50 %"."""
+    return {
+        f"calibration {case['name']} {_percentages([share])[0]}": _calibration_table(case, place)
+        for case in cases
+        for place, share in enumerate(case["shares"])
+    }
+
+
+def _calibration_table(case: Mapping[str, Any], place: int) -> str:
+    """Damage at one share, a row for each score, refit and amount of data, a column for each ridge."""
+    ridges = list(dict.fromkeys(row["ridge"] for row in case["rows"]))
+    lines: dict[tuple[str, str, int], dict[float, str]] = {}
+    for row in case["rows"]:
+        cells = lines.setdefault((row["score"], row["refit"], row["n_tokens"]), {})
+        cells[row["ridge"]] = _with_error(row["damage"][place], row["standard_errors"][place], sign="+")
+    share = _percentages([case["shares"][place]])[0]
+    rows = [
+        [score, refit, f"{n_tokens:,}", *(cells.get(ridge, "") for ridge in ridges)]
+        for (score, refit, n_tokens), cells in sorted(lines.items())
+    ]
+    return _markdown(
+        [f"damage at {share}", "refit", "tokens", *(f"ridge {ridge:g}" for ridge in ridges)], rows
+    )
+
+
+def all_tables(folder: Path) -> dict[str, str]:
+    """All tables of the page, from the folder of results."""
+    return {
+        **result_tables(loaded_cases(folder / "pruning")),
+        **baseline_tables(loaded_cases(folder / "pruning_baselines")),
+        **calibration_tables(loaded_cases(folder / "pruning_calibration")),
+    }
 
 
 def _baseline_table(case: Mapping[str, Any]) -> str:
@@ -142,8 +186,7 @@ def _markdown(head: list[str], rows: list[list[str]]) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: python benchmarks/pruning_page.py FOLDER FOLDER_OF_BASELINES")
-    made = result_tables(loaded_cases(Path(sys.argv[1]))) | baseline_tables(loaded_cases(Path(sys.argv[2])))
-    for name, table in made.items():
+    if len(sys.argv) != 2:
+        sys.exit("usage: python benchmarks/pruning_page.py FOLDER_OF_RESULTS")
+    for name, table in all_tables(Path(sys.argv[1])).items():
         print(f"<!-- table {name} -->\n{table}\n")

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from haarbor.errors import DataError, SettingError
-from haarbor.pruning import calibration_pass, pruning_scores, pruning_study
 from haarbor.pruning import _agreeing_calibration as module
+from haarbor.pruning import calibration_pass, pruning_scores, pruning_study
 from haarbor.pruning._agreeing_calibration import agreeing_calibration, unsure_scores
 from haarbor.pruning._controls import ScoreControls
 from tests.pruning.builders import CALIBRATION, EVALUATION, LOSS

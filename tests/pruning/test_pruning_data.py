@@ -62,7 +62,5 @@ def test_more_samples_are_those_that_follow_and_none_where_the_data_end(vision, 
     assert [int(batch.labels) for batch in data.more()] == sample_images().labels[5:14].tolist()
     np.save(tmp_path / "images.npy", np.zeros((8, 32, 32, 3), np.uint8))
     for n_evaluation, n_more in ((2, 3), (4, 0)):
-        few = pruning_data(
-            vision, str(tmp_path / "images.npy"), n_calibration=3, n_evaluation=n_evaluation
-        )
+        few = pruning_data(vision, str(tmp_path / "images.npy"), n_calibration=3, n_evaluation=n_evaluation)
         assert len(few.more()) == n_more

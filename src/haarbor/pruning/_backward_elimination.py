@@ -117,6 +117,9 @@ def backward_elimination(
         :func:`haarbor.pruning.head_responses`. The error of a head is then counted in units of
         this damage: its cost equals the damage while its layer is whole, and grows as the heads are
         removed that could replace it.
+    layer_units : ndarray, shape (n_layers,), optional
+        What the errors of each layer are divided by, such as ``LayerResponses.units``: errors are then
+        counted by what they do to the network's answers, layer by layer.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -135,7 +138,7 @@ def backward_elimination(
     The error and both updates are those of OSSCAR (Meng et al. 2024, arXiv 2403.12983), which minimises it
     layer by layer; ZipLM (Kurtic et al. 2023, arXiv 2302.04089) and SlimGPT (Ling et al. 2024, arXiv
     2412.18110) are relatives. Ours are the centring (what is constant goes into the bias), the weight of each
-    token, the one order across all layers, and shares and responses as units.
+    token, the one order across all layers, and shares and responses (of heads and of layers) as units.
     """
     require_ridge(ridge)
     if responses is not None and (
@@ -146,9 +149,17 @@ def backward_elimination(
             f"shape {responses.shape}."
             " Pass what head_responses gave."
         )
-    if shares and responses is not None:
+    if layer_units is not None and (
+        layer_units.shape != (len(heads),) or not (np.isfinite(layer_units) & (layer_units > 0)).all()
+    ):
+        raise DataError(
+            f"layer_units must be one finite number per layer, above 0, shape ({len(heads)},); found shape "
+            f"{layer_units.shape}. Pass the units that layer_responses gave."
+        )
+    if shares + (responses is not None) + (layer_units is not None) > 1:
         raise SettingError(
-            "errors must be counted in one way: as shares or by responses; found both. Leave one out."
+            "errors must be counted in one way: as shares, by responses or in units of layers; found several."
+            " Leave the others out."
         )
     require_residual(moments)
     starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
