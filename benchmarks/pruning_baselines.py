@@ -25,7 +25,7 @@ import torch
 from machine import machine_line
 from pruning_networks import NETWORKS, Case, Places
 
-from haarbor.array_types import FloatArray
+from haarbor.array_types import BoolArray, FloatArray
 from haarbor.errors import HaarborError
 from haarbor.pruning import calibration_pass, measure, pruning_scores, removal_count, require_disjoint
 from haarbor.pruning._damage_curves import measured_without
@@ -35,10 +35,10 @@ SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 METHODS = (
     ("leftover", "refit"),
     ("leftover", "sequential"),
-    ("leftover-exchanged", "refit"),
     ("leftover-layer", "refit"),
     ("leftover-layer", "sequential"),
-    ("leftover-layer-exchanged", "refit"),
+    ("leftover-both", "refit"),
+    ("leftover-both", "sequential"),
     ("leftover-share", "refit"),
     ("leftover-share", "sequential"),
     ("leftover-response", "refit"),
@@ -96,11 +96,14 @@ def measured(
         "rows": [],
     }
     known: dict[tuple[bytes, str], FloatArray] = {}
+    chosen: dict[tuple[str, int], BoolArray] = {}
     damages: dict[tuple[str, str], FloatArray] = {}
     for score, replacement in methods:
         rows = []
         for count in counts:
-            removed = score_removal(score, values[score], found, count)
+            if (score, count) not in chosen:
+                chosen[score, count] = score_removal(score, values[score], found, count)
+            removed = chosen[score, count]
             key = (removed.tobytes(), replacement)
             if key not in known:
                 without = measured_without(
@@ -110,7 +113,9 @@ def measured(
             rows.append(known[key])
         damages[score, replacement] = np.array(rows)
         own = numbers(damages[score, replacement], damages[methods[0]])
-        result["rows"].append({"score": score, "replacement": replacement, **own})
+        result["rows"].append(
+            {"score": score, "replacement": replacement, **own, "by_batch": np.round(rows, 5).tolist()}
+        )
         write(result)
         shown = "  ".join(
             f"{mean:+.3f} ±{error:.3f}" for mean, error in zip(*mean_and_error(np.array(rows)), strict=True)

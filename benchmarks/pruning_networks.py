@@ -6,6 +6,7 @@ import csv
 import lzma
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from torch.nn import functional
 from haarbor.capturing import load_model
 from haarbor.capturing.inputs import image_samples
 from haarbor.errors import DataError
-from haarbor.pruning import Metric, ModelBatch, masked_token_loss, model_batches
+from haarbor.pruning import Metric, ModelBatch, masked_token_loss, model_batches, require_disjoint
 from haarbor.pruning._metrics import METRICS, logits_of, measure
 from haarbor.pruning._model_batches import forward
 
@@ -320,17 +321,32 @@ def rxnmapper(places: Places, *, n_calibration: int = 24, n_evaluation: int = 48
             for chosen in _groups(given, n_batches, size)
         )
 
+    evaluation = batches(new, n_evaluation)
     return Case(
         name="rxnmapper",
         model=loaded.model,
-        calibration=batches(training, n_calibration),
-        evaluation=batches(new, n_evaluation),
+        calibration=_unlike(batches(training, 2 * n_calibration), evaluation, n_calibration),
+        evaluation=evaluation,
         metric=masked_token_loss(tokenizer.mask_token_id, kept=tokenizer.all_special_ids),
         # That only hidden tokens count for the responses was seen here.
         role="chosen on",
         about="RXNMapper (ALBERT); loss at hidden tokens of patent reactions, 8 a batch, calibration on "
         "other reactions",
     )
+
+
+def _unlike(
+    batches: Sequence[ModelBatch], others: Sequence[ModelBatch], n_batches: int
+) -> tuple[ModelBatch, ...]:
+    """The first batches that hardly share any text with others: some reactions are all but the same."""
+    found: list[ModelBatch] = []
+    for batch in batches:
+        with suppress(DataError):
+            require_disjoint([batch], others)
+            found.append(batch)
+        if len(found) == n_batches:
+            return tuple(found)
+    raise DataError(f"there must be {n_batches} batches unlike those measured on; found {len(found)}.")
 
 
 def rxnfp(places: Places, *, n_calibration: int = 24, n_evaluation: int = 60) -> Case:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -92,6 +93,7 @@ def backward_elimination(
     shares: bool = False,
     responses: FloatArray | None = None,
     layer_units: FloatArray | None = None,
+    layers: Any = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
@@ -162,6 +164,7 @@ def backward_elimination(
             " Leave the others out."
         )
     require_residual(moments)
+    layers_ = layers
     starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
     layers = []
     for moment, layer, start in zip(moments, heads.layers, starts[:-1], strict=True):
@@ -182,6 +185,16 @@ def backward_elimination(
                 candidates.units[:] = first / measured
             # A head without an error of its own costs nothing in any unit.
             candidates.units[first == 0] = 1.0
+            if layers_ is not None:
+                number = len(layers)
+                trial = LayerElimination(covariance, moment.weight, layer, ridge)
+                predicted = 0.0
+                for _ in range(layer.n_heads // 2):
+                    cost, head = trial.cheapest()
+                    trial.remove(head)
+                    predicted += cost / float(candidates.units[head])
+                if predicted > 0 and layers_.values[number] > 0:
+                    candidates.units *= predicted / layers_.values[number]
         layers.append(candidates)
     order, increases = [], []
     offers = {number: layer.cheapest() for number, layer in enumerate(layers)}

@@ -15,7 +15,6 @@ from haarbor.printable import printable
 from haarbor.pruning._backward_elimination import backward_elimination
 from haarbor.pruning._budgets import Budget, removal_of_count
 from haarbor.pruning._calibration_pass import CalibrationPass, Part, require_parts
-from haarbor.pruning._exchanges import exchanged_heads, removal_errors
 from haarbor.pruning._fisher_mask import fisher_mask
 from haarbor.pruning._flap import flap_scores
 from haarbor.pruning._layer_drop import layer_drop_ranks
@@ -281,11 +280,10 @@ def _elimination_ranks(calibration: CalibrationPass, **given: Any) -> FloatArray
     return backward_elimination(calibration.moments, calibration.heads, **given).ranks
 
 
-def _exchanged(calibration: CalibrationPass, n_removed: int, units: FloatArray | None = None) -> BoolArray:
-    ranks = _elimination_ranks(calibration, layer_units=units)
-    errors = removal_errors(calibration.moments, calibration.heads)
-    begin = removal_of_count(ranks, calibration.heads, n_removed)
-    return exchanged_heads(errors, calibration.heads, begin, units=units)
+def _both_ranks(calibration: CalibrationPass) -> FloatArray:
+    return _elimination_ranks(
+        calibration, responses=calibration.responses.values, layers=calibration.layer_responses
+    )
 
 
 def _add(
@@ -299,17 +297,11 @@ _add("leftover", "heads whose output the rest of their layer can give instead, w
      lambda calibration: _elimination_ranks(calibration))  # fmt: skip
 _add("leftover-share", "the same, counted as a share of what the attention of its layer gives",
      lambda calibration: _elimination_ranks(calibration, shares=True))  # fmt: skip
-_add("leftover-exchanged", "the same as leftover, with heads exchanged while the error of all layers falls",
-     lambda calibration: _elimination_ranks(calibration),
-     choice=lambda calibration, n_removed: _exchanged(calibration, n_removed))  # fmt: skip
 _add("leftover-layer", "the same, counted by how the answers change when each layer loses half its heads",
      lambda calibration: _elimination_ranks(calibration, layer_units=calibration.layer_responses.units),
      "layer responses")  # fmt: skip
-_add("leftover-layer-exchanged", "the same, exchanged",
-     lambda calibration: _elimination_ranks(calibration, layer_units=calibration.layer_responses.units),
-     "layer responses",
-     choice=lambda calibration, n_removed: _exchanged(
-         calibration, n_removed, calibration.layer_responses.units))  # fmt: skip
+_add("leftover-both", "the same, by both",
+     lambda calibration: _both_ranks(calibration), "responses", "layer responses")  # fmt: skip
 _add("leftover-response", "the same, counted by how the network's answers change without each head",
      lambda calibration: _elimination_ranks(calibration, responses=calibration.responses.values),
      "responses")  # fmt: skip
