@@ -56,29 +56,30 @@ def baseline_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def calibration_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
-    """Markdown of what the calibration data and the ridge change, such as "calibration smollm2 50 %"."""
-    return {
-        f"calibration {case['name']} {_percentages([share])[0]}": _calibration_table(case, place)
-        for case in cases
-        for place, share in enumerate(case["shares"])
-    }
+    """Markdown of what the amount of calibration data changes, such as "calibration smollm2"."""
+    return {f"calibration {case['name']}": _calibration_table(case) for case in cases}
 
 
-def _calibration_table(case: Mapping[str, Any], place: int) -> str:
-    """Damage at one share, a row for each score, refit and amount of data, a column for each ridge."""
-    ridges = list(dict.fromkeys(row["ridge"] for row in case["rows"]))
-    lines: dict[tuple[str, str, int], dict[float, str]] = {}
+def _calibration_table(case: Mapping[str, Any]) -> str:
+    """A row for each score, refit and amount of data; each share by the largest and the smallest ridge."""
+    ridges = [row["ridge"] for row in case["rows"]]
+    columns = [
+        (place, ridge)
+        for place in range(len(case["shares"]))
+        for ridge in dict.fromkeys((max(ridges), min(ridges)))
+    ]
+    lines: dict[tuple[str, str, int], dict[tuple[int, float], str]] = {}
     for row in case["rows"]:
         cells = lines.setdefault((row["score"], row["refit"], row["n_tokens"]), {})
-        cells[row["ridge"]] = _with_error(row["damage"][place], row["standard_errors"][place], sign="+")
-    share = _percentages([case["shares"][place]])[0]
+        for place, pair in enumerate(zip(row["damage"], row["standard_errors"], strict=True)):
+            cells[place, row["ridge"]] = _with_error(*pair, sign="+")
+    percentages = _percentages(case["shares"])
+    heads = [f"{percentages[place]}, ridge {ridge:g}" for place, ridge in columns]
     rows = [
-        [score, refit, f"{n_tokens:,}", *(cells.get(ridge, "") for ridge in ridges)]
+        [score, refit, f"{n_tokens:,}", *(cells.get(column, "") for column in columns)]
         for (score, refit, n_tokens), cells in sorted(lines.items())
     ]
-    return _markdown(
-        [f"damage at {share}", "refit", "tokens", *(f"ridge {ridge:g}" for ridge in ridges)], rows
-    )
+    return _markdown(["damage", "refit", "tokens", *heads], rows)
 
 
 def all_tables(folder: Path) -> dict[str, str]:

@@ -66,6 +66,7 @@ def agreeing_calibration(
     *,
     share: float,
     metric: Metric,
+    n_answers: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> AgreeingCalibration:
     """The calibration pass again, on more data, if two halves of the data disagree about the order of heads.
@@ -84,6 +85,8 @@ def agreeing_calibration(
         Gives further batches, or none; asked once, and only if a score is unsure.
     share : float
     metric : Metric
+    n_answers : int, optional
+        As for :func:`haarbor.pruning.calibration_pass`.
     on_progress : function of (step, done, total), optional
 
     Returns
@@ -116,7 +119,13 @@ def agreeing_calibration(
     known = {name: part for name, part in found.parts.items() if name.startswith("attention")}
     wanted: Any = [name for name in found.parts if name not in known]
     again = calibration_pass(
-        model, joint, parts=wanted, metric=metric, heads=found.heads, on_progress=on_progress
+        model,
+        joint,
+        parts=wanted,
+        metric=metric,
+        heads=found.heads,
+        n_answers=n_answers,
+        on_progress=on_progress,
     )
     again = replace(again, parts={**again.parts, **known})
     after = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -84,6 +83,15 @@ class LayerElimination:
         self.kept.remove(head)
         self._update_costs()
 
+    def first_half(self) -> list[tuple[int, float]]:
+        """Remove half of the heads, rounded down; the number of each and its cost, in units of the error."""
+        gone = []
+        for _ in range(self.layer.n_heads // 2):
+            cost, head = min((cost, head) for head, cost in self.costs.items())
+            self.remove(head)
+            gone.append((head, cost))
+        return gone
+
 
 def backward_elimination(
     moments: Sequence[LayerMoments],
@@ -92,8 +100,7 @@ def backward_elimination(
     relative: bool = True,
     shares: bool = False,
     responses: FloatArray | None = None,
-    layer_units: FloatArray | None = None,
-    layers: Any = None,
+    layer_responses: FloatArray | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
@@ -119,9 +126,10 @@ def backward_elimination(
         :func:`haarbor.pruning.head_responses`. The error of a head is then counted in units of
         this damage: its cost equals the damage while its layer is whole, and grows as the heads are
         removed that could replace it.
-    layer_units : ndarray, shape (n_layers,), optional
-        What the errors of each layer are divided by, such as ``LayerResponses.units``: errors are then
-        counted by what they do to the network's answers, layer by layer.
+    layer_responses : ndarray, shape (n_layers,), optional
+        Measured damage of each layer that loses half of its heads, such as ``LayerResponses.values``. The
+        costs of a layer are then multiplied by a number, so that those of this half sum to that damage: what
+        a layer loses by many heads is measured, not only by each.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -151,20 +159,19 @@ def backward_elimination(
             f"shape {responses.shape}."
             " Pass what head_responses gave."
         )
-    if layer_units is not None and (
-        layer_units.shape != (len(heads),) or not (np.isfinite(layer_units) & (layer_units > 0)).all()
+    if layer_responses is not None and (
+        layer_responses.shape != (len(heads),)
+        or not (np.isfinite(layer_responses) & (layer_responses >= 0)).all()
     ):
         raise DataError(
-            f"layer_units must be one finite number per layer, above 0, shape ({len(heads)},); found shape "
-            f"{layer_units.shape}. Pass the units that layer_responses gave."
+            f"layer_responses must be one finite number per layer, not negative, shape ({len(heads)},); "
+            f"found shape {layer_responses.shape}. Pass the values that layer_responses gave."
         )
-    if shares + (responses is not None) + (layer_units is not None) > 1:
+    if shares and (responses is not None or layer_responses is not None):
         raise SettingError(
-            "errors must be counted in one way: as shares, by responses or in units of layers; found several."
-            " Leave the others out."
+            "errors must be counted in one way: as shares or by responses; found both. Leave one out."
         )
     require_residual(moments)
-    layers_ = layers
     starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
     layers = []
     for moment, layer, start in zip(moments, heads.layers, starts[:-1], strict=True):
@@ -174,8 +181,6 @@ def backward_elimination(
             given = float(np.sum((moment.weight @ covariance) * moment.weight))
             # A layer that gives nothing but its mean has no errors to count.
             candidates.units[:] = given if given > 0 else 1.0
-        elif layer_units is not None:
-            candidates.units[:] = layer_units[len(layers)]
         elif responses is None:
             candidates.units[:] = 1.0 if relative else moment.residual_energy
         else:
@@ -185,16 +190,13 @@ def backward_elimination(
                 candidates.units[:] = first / measured
             # A head without an error of its own costs nothing in any unit.
             candidates.units[first == 0] = 1.0
-            if layers_ is not None:
-                number = len(layers)
-                trial = LayerElimination(covariance, moment.weight, layer, ridge)
-                predicted = 0.0
-                for _ in range(layer.n_heads // 2):
-                    cost, head = trial.cheapest()
-                    trial.remove(head)
-                    predicted += cost / float(candidates.units[head])
-                if predicted > 0 and layers_.values[number] > 0:
-                    candidates.units *= predicted / layers_.values[number]
+        if layer_responses is not None:
+            trial = LayerElimination(covariance, moment.weight, layer, ridge)
+            half = sum(cost / float(candidates.units[head]) for head, cost in trial.first_half())
+            measured_half = float(layer_responses[len(layers)])
+            # Nothing is known of a layer that changes nothing, or misses nothing.
+            if half > 0 and measured_half > 0:
+                candidates.units *= half / measured_half
         layers.append(candidates)
     order, increases = [], []
     offers = {number: layer.cheapest() for number, layer in enumerate(layers)}

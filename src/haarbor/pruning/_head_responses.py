@@ -67,6 +67,7 @@ def head_responses(
     moments: Sequence[LayerMoments],
     batches: Sequence[ModelBatch],
     *,
+    n_answers: int = N_ANSWERS,
     on_progress: OnProgress | None = None,
 ) -> HeadResponses:
     r"""How much the answers of a network change without each of its heads.
@@ -80,8 +81,9 @@ def head_responses(
         To refit the other heads of the layer when one is removed, see :func:`haarbor.pruning.compensate`:
         what is measured is the loss that they cannot make up for.
     batches : sequence of ModelBatch
-        As the model is shown them; samples are taken evenly from all of them, until there are 512
-        answers or 64 samples.
+        As the model is shown them; samples are taken evenly from all of them.
+    n_answers : int, default 512
+        Answers that are enough; so are 64 samples, or a sixteenth of this number if that is more.
     on_progress : function of (step, done, total), optional
         Told after every sample, with the step "probing".
 
@@ -106,7 +108,7 @@ def head_responses(
     starts with a single row and gets the others at that layer. Whether it does is tried out: the row that
     keeps all heads must give the known answer. So a sample costs about half a forward pass per head.
     """
-    rows = spread_samples([row for batch in batches for row in batch.rows()], model, N_ANSWERS)
+    rows = spread_samples([row for batch in batches for row in batch.rows()], model, n_answers)
     probe = _Probe(model, heads, moments)
     values = []
     counts = []
@@ -135,7 +137,7 @@ def spread_samples(
     found: list[tuple[ModelBatch, torch.Tensor]] = []
     n_answers = 0
     for place in range(len(rows)):
-        if n_answers >= n_enough or len(found) >= N_SAMPLES:
+        if n_answers >= n_enough or len(found) >= max(N_SAMPLES, n_enough // 16):
             break
         row = rows[place * step % len(rows)]
         with torch.no_grad():

@@ -35,8 +35,6 @@ class LayerResponses:
     """Mean over the answers to each sample, shape (n_samples, n_layers)."""
     counts: IntArray
     """Number of answers per sample, shape (n_samples,)."""
-    errors: FloatArray
-    """What each layer's output misses then, relative to the residual stream; shape (n_layers,)."""
 
     @property
     def values(self) -> FloatArray:
@@ -44,23 +42,14 @@ class LayerResponses:
         found: FloatArray = np.average(self.by_sample, axis=0, weights=self.counts)
         return found
 
-    @property
-    def units(self) -> FloatArray:
-        """Error that changes the answers by one unit, shape (n_layers,); 1 where nothing changes."""
-        values = self.values
-        known = (values > 0) & (self.errors > 0)
-        return np.where(known, self.errors / np.where(known, values, 1.0), 1.0)
-
     def over(self, samples: slice) -> LayerResponses:
         """The responses over some of the samples; over all of them if `samples` selects none."""
         if not self.counts[samples].size:
             return self
-        return LayerResponses(
-            by_sample=self.by_sample[samples], counts=self.counts[samples], errors=self.errors
-        )
+        return LayerResponses(by_sample=self.by_sample[samples], counts=self.counts[samples])
 
     def __repr__(self) -> str:
-        return f"LayerResponses({self.errors.size} layers, {int(self.counts.sum())} answers)"
+        return f"LayerResponses({self.by_sample.shape[1]} layers, {int(self.counts.sum())} answers)"
 
 
 def layer_responses(
@@ -69,6 +58,7 @@ def layer_responses(
     moments: Sequence[LayerMoments],
     batches: Sequence[ModelBatch],
     *,
+    n_answers: int = N_ANSWERS,
     on_progress: OnProgress | None = None,
 ) -> LayerResponses:
     """How much the answers of a network change when one layer loses half of its heads and is refitted.
@@ -81,8 +71,9 @@ def layer_responses(
     moments : sequence of LayerMoments
         They say which heads go, those that the rest of the layer can best replace, and give the refit.
     batches : sequence of ModelBatch
-        As the model is shown them; samples are taken evenly from all of them, until there are 1,024 answers
-        or 64 samples.
+        As the model is shown them; samples are taken evenly from all of them.
+    n_answers : int, default 1024
+        Answers that are enough; so are 64 samples, or a sixteenth of this number if that is more.
     on_progress : function of (step, done, total), optional
         Told after every layer, with the step "probing".
 
@@ -103,14 +94,12 @@ def layer_responses(
     layer and sample, where the response of every head costs half of one per head and sample.
     """
     require_residual(moments)
-    rows = spread_samples([row for batch in batches for row in batch.rows()], model, N_ANSWERS)
+    rows = spread_samples([row for batch in batches for row in batch.rows()], model, n_answers)
     starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
     values = np.zeros((len(rows), len(heads)))
-    errors = np.zeros(len(heads))
     for number, (moment, layer) in enumerate(zip(moments, heads.layers, strict=True)):
-        gone, errors[number] = _first_half(
-            LayerElimination(moment.relative_covariance, moment.weight, layer, RIDGE)
-        )
+        elimination = LayerElimination(moment.relative_covariance, moment.weight, layer, RIDGE)
+        gone: IntArray = np.array([head for head, _ in elimination.first_half()], dtype=np.int64)
         if gone.size:
             mask: BoolArray = np.zeros(heads.n_heads, dtype=np.bool_)
             mask[starts[number] + gone] = True
@@ -127,15 +116,4 @@ def layer_responses(
         if on_progress is not None:
             on_progress("probing", number + 1, len(heads))
     counts = [int(counted_outputs(row, answer).sum()) for row, answer in rows]
-    return LayerResponses(by_sample=frozen(values), counts=frozen(np.array(counts)), errors=frozen(errors))
-
-
-def _first_half(elimination: LayerElimination) -> tuple[IntArray, float]:
-    """The half of a layer's heads that goes first, and the error without them."""
-    gone, error = [], 0.0
-    for _ in range(elimination.layer.n_heads // 2):
-        cost, head = elimination.cheapest()
-        elimination.remove(head)
-        gone.append(head)
-        error += cost
-    return np.array(gone, dtype=np.int64), error
+    return LayerResponses(by_sample=frozen(values), counts=frozen(np.array(counts)))

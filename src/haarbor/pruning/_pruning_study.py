@@ -250,6 +250,7 @@ def pruning_study(
     replacement: str = "refit",
     n_seeds: int = 5,
     n_organized: int | None = None,
+    n_answers: int | None = None,
     controls: bool = True,
     heal_steps: int = 0,
     seed: int = 0,
@@ -276,6 +277,8 @@ def pruning_study(
     n_seeds : int, default 5
     n_organized : int, optional
         Calibration batches whose attention is organised, for scores that need it; all if not given.
+    n_answers : int, optional
+        Answers that responses are measured on, see :func:`haarbor.pruning.calibration_pass`.
     controls : bool, default True
         Whether the damages of the controls are measured; how far two halves of the calibration agree is
         always computed.
@@ -331,13 +334,14 @@ def pruning_study(
         metric=chosen,
         heads=heads,
         n_organized=n_organized,
+        n_answers=n_answers,
         on_progress=on_progress,
     )
     taken = ""
     if more_calibration is not None:
         agreeing = agreeing_calibration(
             model, found, fitted, measured, names, more_calibration,
-            share=budget, metric=chosen, on_progress=on_progress,
+            share=budget, metric=chosen, n_answers=n_answers, on_progress=on_progress,
         )  # fmt: skip
         found, fitted, taken = agreeing.found, agreeing.batches, agreeing.taken
     curves = damage_curves(

@@ -280,12 +280,6 @@ def _elimination_ranks(calibration: CalibrationPass, **given: Any) -> FloatArray
     return backward_elimination(calibration.moments, calibration.heads, **given).ranks
 
 
-def _both_ranks(calibration: CalibrationPass) -> FloatArray:
-    return _elimination_ranks(
-        calibration, responses=calibration.responses.values, layers=calibration.layer_responses
-    )
-
-
 def _add(
     name: str, meaning: str, function: ScoreFunction, *needs: Part, choice: Choice | None = None
 ) -> None:
@@ -298,10 +292,12 @@ _add("leftover", "heads whose output the rest of their layer can give instead, w
 _add("leftover-share", "the same, counted as a share of what the attention of its layer gives",
      lambda calibration: _elimination_ranks(calibration, shares=True))  # fmt: skip
 _add("leftover-layer", "the same, counted by how the answers change when each layer loses half its heads",
-     lambda calibration: _elimination_ranks(calibration, layer_units=calibration.layer_responses.units),
-     "layer responses")  # fmt: skip
-_add("leftover-both", "the same, by both",
-     lambda calibration: _both_ranks(calibration), "responses", "layer responses")  # fmt: skip
+     lambda calibration: _elimination_ranks(
+         calibration, layer_responses=calibration.layer_responses.values), "layer responses")  # fmt: skip
+_add("leftover-answers", "the same, counted by how the answers change without each head, and half of a layer",
+     lambda calibration: _elimination_ranks(
+         calibration, responses=calibration.responses.values,
+         layer_responses=calibration.layer_responses.values), "responses", "layer responses")  # fmt: skip
 _add("leftover-response", "the same, counted by how the network's answers change without each head",
      lambda calibration: _elimination_ranks(calibration, responses=calibration.responses.values),
      "responses")  # fmt: skip
