@@ -33,12 +33,10 @@ from haarbor.pruning._scores import needed_parts, score_removal, scores_named
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 METHODS = (
+    ("leftover-answers", "refit"),
+    ("leftover-layer", "refit"),
     ("leftover", "refit"),
     ("leftover", "sequential"),
-    ("leftover-layer", "refit"),
-    ("leftover-layer", "sequential"),
-    ("leftover-both", "refit"),
-    ("leftover-both", "sequential"),
     ("leftover-share", "refit"),
     ("leftover-share", "sequential"),
     ("leftover-response", "refit"),
@@ -67,6 +65,7 @@ def measured(
     case: Case,
     methods: tuple[tuple[str, str], ...],
     shares: tuple[float, ...],
+    n_answers: int | None,
     write: Callable[[dict[str, Any]], None],
 ) -> None:
     """All numbers of a case, printed and written as they come."""
@@ -74,7 +73,11 @@ def measured(
     names = list(dict.fromkeys(score for score, _ in methods))
     begin = time.process_time()
     found = calibration_pass(
-        case.model, case.calibration, parts=needed_parts(scores_named(names)), metric=case.metric
+        case.model,
+        case.calibration,
+        parts=needed_parts(scores_named(names)),
+        metric=case.metric,
+        n_answers=n_answers,
     )
     values = pruning_scores(found, names)
     print(f"{case.name}: {found}; {time.process_time() - begin:.0f} CPU s", flush=True)
@@ -90,6 +93,7 @@ def measured(
         "metric": case.metric.name,
         "n_calibration_batches": len(case.calibration),
         "n_evaluation_batches": len(case.evaluation),
+        "n_answers": n_answers,
         "shares": list(shares),
         "baseline": round(whole.value, 4),
         "compared_with": list(methods[0]),
@@ -113,9 +117,7 @@ def measured(
             rows.append(known[key])
         damages[score, replacement] = np.array(rows)
         own = numbers(damages[score, replacement], damages[methods[0]])
-        result["rows"].append(
-            {"score": score, "replacement": replacement, **own, "by_batch": np.round(rows, 5).tolist()}
-        )
+        result["rows"].append({"score": score, "replacement": replacement, **own})
         write(result)
         shown = "  ".join(
             f"{mean:+.3f} ±{error:.3f}" for mean, error in zip(*mean_and_error(np.array(rows)), strict=True)
@@ -153,6 +155,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--calibration", type=int, help="batches to calibrate on; all by default")
     parser.add_argument("--evaluation", type=int, help="batches to measure on; all by default")
+    parser.add_argument("--answers", type=int, help="answers that responses are measured on")
     parser.add_argument("--out", type=Path, help="folder for NAME.json")
     return parser.parse_args()
 
@@ -186,7 +189,7 @@ def main() -> None:
             places, **{name: size for name, size in sizes.items() if size is not None}
         )
         case.model.to(given.device)
-        measured(case, methods, tuple(map(float, given.shares.split(","))), write)
+        measured(case, methods, tuple(map(float, given.shares.split(","))), given.answers, write)
     except HaarborError as error:
         sys.exit(str(error))
 
