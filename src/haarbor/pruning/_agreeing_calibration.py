@@ -18,7 +18,14 @@ from haarbor.pruning._metrics import Metric
 from haarbor.pruning._model_batches import ModelBatch, model_batches, require_disjoint
 from haarbor.pruning._scores import SCORES
 
-__all__ = ["LEAST_AGREEMENT", "AgreeingCalibration", "agreeing_calibration", "unsure_scores"]
+__all__ = [
+    "LEAST_AGREEMENT",
+    "AgreeingCalibration",
+    "MoreBatches",
+    "agreeing_calibration",
+    "require_more",
+    "unsure_scores",
+]
 
 LEAST_AGREEMENT = 0.5
 """Rank correlation of the two halves below which an order of the heads is called unsure."""
@@ -54,6 +61,15 @@ def unsure_scores(controls: Sequence[ScoreControls]) -> dict[str, float]:
         for entry in controls
         if np.isfinite(entry.agreement) and entry.agreement < LEAST_AGREEMENT
     }
+
+
+def require_more(more: Any) -> None:
+    """Raise unless this can be asked for further batches."""
+    if not callable(more):
+        raise SettingError(
+            "more calibration data must be given as a function without arguments; found "
+            f"{printable(repr(more))[:80]}. Pass one that returns a list of batches."
+        )
 
 
 def agreeing_calibration(
@@ -100,11 +116,7 @@ def agreeing_calibration(
     DataError
         If the further batches overlap the evaluation data.
     """
-    if not callable(more):
-        raise SettingError(
-            "more calibration data must be given as a function without arguments; found "
-            f"{printable(repr(more))[:80]}. Pass one that returns a list of batches."
-        )
+    require_more(more)
     as_it_was = AgreeingCalibration(found=found, batches=tuple(batches), taken="")
     looked_at = [name for name in names if name in SCORES and "attention" not in SCORES[name].needs]
     before = unsure_scores(_agreements(model, found, batches, evaluation, looked_at, share, metric))

@@ -14,7 +14,12 @@ from haarbor.array_types import BoolArray, frozen
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_whole_number
-from haarbor.pruning._agreeing_calibration import MoreBatches, agreeing_calibration, unsure_scores
+from haarbor.pruning._agreeing_calibration import (
+    MoreBatches,
+    agreeing_calibration,
+    require_more,
+    unsure_scores,
+)
 from haarbor.pruning._budgets import Budget, reachable_shares, removal_count
 from haarbor.pruning._calibration_pass import calibration_pass
 from haarbor.pruning._controls import ScoreControls, score_controls
@@ -313,6 +318,10 @@ def pruning_study(
     _require_score(names)
     require_replacement(replacement)
     require_whole_number("heal_steps", heal_steps)
+    if more_calibration is not None:
+        require_more(more_calibration)
+    if n_answers is not None:
+        require_whole_number("n_answers", n_answers, least=1)
     fitted, measured = model_batches(calibration), model_batches(evaluation)
     if len(fitted) < 2 or len(measured) < 4:
         raise DataError(
