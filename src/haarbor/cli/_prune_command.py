@@ -221,7 +221,7 @@ def prune(
             controls=controls,
             heal_steps=heal,
             seed=seed,
-            more_calibration=prepared.more if calibration is None else None,
+            more_calibration=None if quick or calibration is not None else prepared.more,
             on_progress=advance,
         )
     summary = study.summary(loaded.name, prepared.description)
