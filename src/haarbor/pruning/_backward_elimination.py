@@ -173,7 +173,7 @@ def backward_elimination(
         )
     require_residual(moments)
     starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
-    layers = []
+    layers: list[LayerElimination] = []
     for moment, layer, start in zip(moments, heads.layers, starts[:-1], strict=True):
         covariance = moment.relative_covariance if relative else moment.covariance
         candidates = LayerElimination(covariance, moment.weight, layer, ridge)
