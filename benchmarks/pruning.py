@@ -12,7 +12,7 @@
 NETWORKS is the folder that tests/real/fetch_networks.py fills, DATA the one of fetch_pruning_data.py;
 WIKITEXT holds {train,valid,test}.txt.xz, CIFAR the mosaic test.jpg and labels.npz. With
 --out FOLDER the numbers are written to FOLDER/NAME.json; pruning_page.py makes the tables of
-docs/pruning.md of them.
+docs/evidence/pruning.md of them.
 """
 
 from __future__ import annotations

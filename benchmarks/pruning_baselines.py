@@ -16,6 +16,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import torch
 from machine import machine_line
 from pruning_networks import NETWORKS, Case, Places
 
-from haarbor.array_types import FloatArray
+from haarbor.array_types import BoolArray, FloatArray
 from haarbor.errors import HaarborError
 from haarbor.pruning import calibration_pass, measure, pruning_scores, removal_count, require_disjoint
 from haarbor.pruning._damage_curves import measured_without
@@ -32,9 +33,15 @@ from haarbor.pruning._scores import needed_parts, score_removal, scores_named
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 METHODS = (
+    ("leftover-answers", "refit"),
+    ("leftover-layer", "refit"),
+    ("leftover", "refit"),
+    ("leftover", "sequential"),
     ("leftover-share", "refit"),
     ("leftover-share", "sequential"),
-    ("leftover", "refit"),
+    ("leftover-response", "refit"),
+    ("leftover-response", "sequential"),
+    ("osscar", "sequential"),
     ("osscar", "weights"),
     ("osscar", "refit"),
     ("slimgpt", "weights"),
@@ -54,41 +61,30 @@ METHODS = (
 with all others."""
 
 
-def measured(case: Case, methods: tuple[tuple[str, str], ...], shares: tuple[float, ...]) -> dict[str, Any]:
-    """All numbers of a case, printed as they come."""
+def measured(
+    case: Case,
+    methods: tuple[tuple[str, str], ...],
+    shares: tuple[float, ...],
+    n_answers: int | None,
+    write: Callable[[dict[str, Any]], None],
+) -> None:
+    """All numbers of a case, printed and written as they come."""
     require_disjoint(case.calibration, case.evaluation)
     names = list(dict.fromkeys(score for score, _ in methods))
     begin = time.process_time()
     found = calibration_pass(
-        case.model, case.calibration, parts=needed_parts(scores_named(names)), metric=case.metric
+        case.model,
+        case.calibration,
+        parts=needed_parts(scores_named(names)),
+        metric=case.metric,
+        n_answers=n_answers,
     )
     values = pruning_scores(found, names)
     print(f"{case.name}: {found}; {time.process_time() - begin:.0f} CPU s", flush=True)
     whole = measure(case.model, case.evaluation, case.metric)
     sign = -1.0 if case.metric.higher_is_better else 1.0
     counts = [removal_count(found.heads, share) for share in shares]
-    known: dict[tuple[bytes, str], FloatArray] = {}
-    damages: dict[tuple[str, str], FloatArray] = {}
-    for score, replacement in methods:
-        rows = []
-        for count in counts:
-            removed = score_removal(score, values[score], found, count)
-            key = (removed.tobytes(), replacement)
-            if key not in known:
-                result = measured_without(
-                    case.model, removed, found, case.evaluation, case.metric, replacement
-                )
-                known[key] = sign * (result.each - whole.each)
-            rows.append(known[key])
-        damages[score, replacement] = np.array(rows)
-        shown = "  ".join(
-            f"{mean:+.3f} ±{error:.3f}" for mean, error in zip(*mean_and_error(np.array(rows)), strict=True)
-        )
-        print(
-            f"  {score:18s}{replacement:12s}{shown}   [{time.process_time() - begin:.0f} CPU s]", flush=True
-        )
-    ours = damages[methods[0]]
-    return {
+    result: dict[str, Any] = {
         "name": case.name,
         "layers": len(found.heads.layers),
         "heads": [layer.n_heads for layer in found.heads.layers],
@@ -97,14 +93,38 @@ def measured(case: Case, methods: tuple[tuple[str, str], ...], shares: tuple[flo
         "metric": case.metric.name,
         "n_calibration_batches": len(case.calibration),
         "n_evaluation_batches": len(case.evaluation),
+        "n_answers": n_answers,
         "shares": list(shares),
         "baseline": round(whole.value, 4),
         "compared_with": list(methods[0]),
-        "rows": [
-            {"score": score, "replacement": replacement, **numbers(damages[score, replacement], ours)}
-            for score, replacement in methods
-        ],
+        "rows": [],
     }
+    known: dict[tuple[bytes, str], FloatArray] = {}
+    chosen: dict[tuple[str, int], BoolArray] = {}
+    damages: dict[tuple[str, str], FloatArray] = {}
+    for score, replacement in methods:
+        rows = []
+        for count in counts:
+            if (score, count) not in chosen:
+                chosen[score, count] = score_removal(score, values[score], found, count)
+            removed = chosen[score, count]
+            key = (removed.tobytes(), replacement)
+            if key not in known:
+                without = measured_without(
+                    case.model, removed, found, case.evaluation, case.metric, replacement
+                )
+                known[key] = sign * (without.each - whole.each)
+            rows.append(known[key])
+        damages[score, replacement] = np.array(rows)
+        own = numbers(damages[score, replacement], damages[methods[0]])
+        result["rows"].append({"score": score, "replacement": replacement, **own})
+        write(result)
+        shown = "  ".join(
+            f"{mean:+.3f} ±{error:.3f}" for mean, error in zip(*mean_and_error(np.array(rows)), strict=True)
+        )
+        print(
+            f"  {score:18s}{replacement:12s}{shown}   [{time.process_time() - begin:.0f} CPU s]", flush=True
+        )
 
 
 def mean_and_error(damages: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -135,6 +155,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--calibration", type=int, help="batches to calibrate on; all by default")
     parser.add_argument("--evaluation", type=int, help="batches to measure on; all by default")
+    parser.add_argument("--answers", type=int, help="answers that responses are measured on")
     parser.add_argument("--out", type=Path, help="folder for NAME.json")
     return parser.parse_args()
 
@@ -156,19 +177,21 @@ def main() -> None:
     sizes = {"n_calibration": given.calibration, "n_evaluation": given.evaluation}
     processor = torch.cuda.get_device_name() if given.device.startswith("cuda") else "processor only"
     machine = f"{machine_line()}, torch {torch.__version__}, {processor}"
+
+    def write(result: dict[str, Any]) -> None:
+        if given.out is not None:
+            given.out.mkdir(parents=True, exist_ok=True)
+            text = json.dumps({**result, "machine": machine}, indent=1) + "\n"
+            (given.out / f"{result['name']}.json").write_text(text, encoding="utf-8")
+
     try:
         case = NETWORKS[given.name](
             places, **{name: size for name, size in sizes.items() if size is not None}
         )
         case.model.to(given.device)
-        result = measured(case, methods, tuple(map(float, given.shares.split(","))))
+        measured(case, methods, tuple(map(float, given.shares.split(","))), given.answers, write)
     except HaarborError as error:
         sys.exit(str(error))
-    if given.out is not None:
-        given.out.mkdir(parents=True, exist_ok=True)
-        path = given.out / f"{case.name}.json"
-        path.write_text(json.dumps({**result, "machine": machine}, indent=1) + "\n", encoding="utf-8")
-        print(f"written: {path}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Picture of docs/pruning.md: damage by a few scores on every network measured.
+"""Picture of docs/evidence/pruning.md: damage by a few scores on every network measured.
 
 python benchmarks/pruning_figure.py docs/results/pruning docs/images/pruning.png
 """

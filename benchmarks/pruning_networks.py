@@ -6,6 +6,7 @@ import csv
 import lzma
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from torch.nn import functional
 from haarbor.capturing import load_model
 from haarbor.capturing.inputs import image_samples
 from haarbor.errors import DataError
-from haarbor.pruning import Metric, ModelBatch, masked_token_loss, model_batches
+from haarbor.pruning import Metric, ModelBatch, masked_token_loss, model_batches, require_disjoint
 from haarbor.pruning._metrics import METRICS, logits_of, measure
 from haarbor.pruning._model_batches import forward
 
@@ -252,6 +253,47 @@ def minilm(places: Places, *, n_calibration: int = 8, n_evaluation: int = 22) ->
     )
 
 
+def minilm_halves(places: Places, *, n_calibration: int = 16, n_evaluation: int = 24) -> Case:
+    """all-MiniLM-L6-v2 on text that needs no human scores: which second half belongs to a first half."""
+    loaded = load_model(places.folder("networks", "minilm"), dtype="float32")
+    size = 50
+
+    def batches(part: str, n_batches: int) -> tuple[ModelBatch, ...]:
+        paragraphs = [line.split() for line in places.text(part).splitlines() if len(line.split()) >= 80]
+        made = []
+        options = {"padding": "max_length", "truncation": True, "max_length": 48, "return_tensors": "pt"}
+        for chosen in _groups(_shuffled(paragraphs), n_batches, size):
+            both = [" ".join(words[:40]) for words in chosen] + [" ".join(words[40:80]) for words in chosen]
+            made.append(_ids_and_mask(loaded.tokenizer(both, **options)))
+        return model_batches(made)
+
+    return Case(
+        name="minilm-halves",
+        model=loaded.model,
+        calibration=batches("train", n_calibration),
+        evaluation=batches("test", n_evaluation),
+        metric=Metric("matching-loss", _matching_loss),
+        role="confirmed on",
+        about="all-MiniLM-L6-v2; cross-entropy of telling, by 20 times the cosine, which of 50 continuations "
+        "belongs to the beginning of a paragraph of the WikiText-2 test text, calibration on the training "
+        "text",
+    )
+
+
+def _matching_loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+    """Loss of matching halves; the first halves of a batch come before all the second ones."""
+    if batch.valid is None:
+        raise DataError("matching needs an attention mask.")
+    hidden = forward(model, batch).last_hidden_state
+    mask = batch.valid[..., None].to(hidden)
+    vectors = functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1)
+    half = len(batch) // 2
+    scores = 20 * vectors[:half] @ vectors[half:].T
+    return functional.cross_entropy(scores, torch.arange(half, device=scores.device), reduction="sum"), float(
+        half
+    )
+
+
 def _one_minus_correlation(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
     """One minus Pearson's correlation; the first sentences of a batch come before all the second ones."""
     if batch.labels is None or batch.valid is None:
@@ -279,17 +321,32 @@ def rxnmapper(places: Places, *, n_calibration: int = 24, n_evaluation: int = 48
             for chosen in _groups(given, n_batches, size)
         )
 
+    evaluation = batches(new, n_evaluation)
     return Case(
         name="rxnmapper",
         model=loaded.model,
-        calibration=batches(training, n_calibration),
-        evaluation=batches(new, n_evaluation),
+        calibration=_unlike(batches(training, 2 * n_calibration), evaluation, n_calibration),
+        evaluation=evaluation,
         metric=masked_token_loss(tokenizer.mask_token_id, kept=tokenizer.all_special_ids),
         # That only hidden tokens count for the responses was seen here.
         role="chosen on",
         about="RXNMapper (ALBERT); loss at hidden tokens of patent reactions, 8 a batch, calibration on "
         "other reactions",
     )
+
+
+def _unlike(
+    batches: Sequence[ModelBatch], others: Sequence[ModelBatch], n_batches: int
+) -> tuple[ModelBatch, ...]:
+    """The first batches that hardly share any text with others: some reactions are all but the same."""
+    found: list[ModelBatch] = []
+    for batch in batches:
+        with suppress(DataError):
+            require_disjoint([batch], others)
+            found.append(batch)
+        if len(found) == n_batches:
+            return tuple(found)
+    raise DataError(f"there must be {n_batches} batches unlike those measured on; found {len(found)}.")
 
 
 def rxnfp(places: Places, *, n_calibration: int = 24, n_evaluation: int = 60) -> Case:
@@ -380,6 +437,7 @@ NETWORKS = {
     "smollm2": smollm2,
     "gemma3": gemma3,
     "minilm": minilm,
+    "minilm-halves": minilm_halves,
     "rxnmapper": rxnmapper,
     "rxnfp": rxnfp,
     "antiberty": antiberty,

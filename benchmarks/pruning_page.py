@@ -1,6 +1,8 @@
-"""Tables of docs/pruning.md, made of the files that pruning.py and pruning_baselines.py write.
+"""Tables of docs/evidence/pruning.md, made of what pruning.py and its two companions write.
 
-    python benchmarks/pruning_page.py docs/results/pruning docs/results/pruning_baselines
+    python benchmarks/pruning_page.py docs/results
+
+The files are those of pruning.py, pruning_baselines.py and pruning_calibration.py, in folders of these names.
 
 On the page each table follows the comment that is printed before it, up to the next blank line; a test
 compares them with the files.
@@ -15,7 +17,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["baseline_tables", "loaded_cases", "page_tables", "result_tables"]
+__all__ = [
+    "all_tables",
+    "baseline_tables",
+    "calibration_tables",
+    "loaded_cases",
+    "page_tables",
+    "result_tables",
+]
 
 _SUMMED_UP, _REPLACEMENT = ("leftover-response", "leftover"), "refit"
 _CLEAR = 2
@@ -44,6 +53,42 @@ def baseline_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
     """Markdown of the comparisons with the methods of others, such as "baselines smollm2"."""
     tables = {f"baselines {case['name']}": _baseline_table(case) for case in cases}
     return {"baselines summary": _baseline_summary(cases), **tables} if cases else {}
+
+
+def calibration_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
+    """Markdown of what the amount of calibration data changes, such as "calibration smollm2"."""
+    return {f"calibration {case['name']}": _calibration_table(case) for case in cases}
+
+
+def _calibration_table(case: Mapping[str, Any]) -> str:
+    """A row for each score, refit and amount of data; each share by the largest and the smallest ridge."""
+    ridges = [row["ridge"] for row in case["rows"]]
+    columns = [
+        (place, ridge)
+        for place in range(len(case["shares"]))
+        for ridge in dict.fromkeys((max(ridges), min(ridges)))
+    ]
+    lines: dict[tuple[str, str, int], dict[tuple[int, float], str]] = {}
+    for row in case["rows"]:
+        cells = lines.setdefault((row["score"], row["refit"], row["n_tokens"]), {})
+        for place, pair in enumerate(zip(row["damage"], row["standard_errors"], strict=True)):
+            cells[place, row["ridge"]] = _with_error(*pair, sign="+")
+    percentages = _percentages(case["shares"])
+    heads = [f"{percentages[place]}, ridge {ridge:g}" for place, ridge in columns]
+    rows = [
+        [score, refit, f"{n_tokens:,}", *(cells.get(column, "") for column in columns)]
+        for (score, refit, n_tokens), cells in sorted(lines.items())
+    ]
+    return _markdown(["damage", "refit", "tokens", *heads], rows)
+
+
+def all_tables(folder: Path) -> dict[str, str]:
+    """All tables of the page, from the folder of results."""
+    return {
+        **result_tables(loaded_cases(folder / "pruning")),
+        **baseline_tables(loaded_cases(folder / "pruning_baselines")),
+        **calibration_tables(loaded_cases(folder / "pruning_calibration")),
+    }
 
 
 def _baseline_table(case: Mapping[str, Any]) -> str:
@@ -142,8 +187,7 @@ def _markdown(head: list[str], rows: list[list[str]]) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: python benchmarks/pruning_page.py FOLDER FOLDER_OF_BASELINES")
-    made = result_tables(loaded_cases(Path(sys.argv[1]))) | baseline_tables(loaded_cases(Path(sys.argv[2])))
-    for name, table in made.items():
+    if len(sys.argv) != 2:
+        sys.exit("usage: python benchmarks/pruning_page.py FOLDER_OF_RESULTS")
+    for name, table in all_tables(Path(sys.argv[1])).items():
         print(f"<!-- table {name} -->\n{table}\n")

@@ -338,3 +338,18 @@ def test_halves_that_disagree_are_told(small_model):
     assert done.exit_code == 0, done.output
     assert "The two halves of the calibration data order the heads differently" in done.output
     assert "'by-batch' (-1.00)" in done.output
+
+
+@pytest.mark.slow
+def test_more_samples_are_taken_where_halves_disagree_unless_their_number_is_given(monkeypatch):
+    monkeypatch.setattr("haarbor.pruning._agreeing_calibration.LEAST_AGREEMENT", 1.1)
+    words = ("zoo:transformer-xl", "--data", "zoo", "--scores", "norm", "--no-compensate")
+    few = ("--evaluation", "4", "--tokens", "16", "--seeds", "1")
+    done = pruned(*words, *few)
+    assert done.exit_code == 0, done.output
+    told = " ".join(done.output.split())
+    assert "so 256 samples were taken in place of 64 (rank correlation of halves: 'norm'" in told
+    for plain in (("--calibration", "16"), ("--quick",)):
+        done = pruned(*words, *few, *plain)
+        assert "were taken in place of" not in done.output
+        assert "Take more calibration data. (--calibration N)" in " ".join(done.output.split())

@@ -1,4 +1,4 @@
-"""The marked tables of docs/pruning.md are those of the files they were made from."""
+"""The marked tables of docs/evidence/pruning.md are those of the files they were made from."""
 
 import importlib.util
 import json
@@ -19,11 +19,8 @@ def loaded_module():
 
 pruning_page = loaded_module()
 RESULTS = ROOT / "docs" / "results"
-MEASURED = {
-    **pruning_page.result_tables(pruning_page.loaded_cases(RESULTS / "pruning")),
-    **pruning_page.baseline_tables(pruning_page.loaded_cases(RESULTS / "pruning_baselines")),
-}
-SHOWN = pruning_page.page_tables((ROOT / "docs" / "pruning.md").read_text(encoding="utf-8"))
+MEASURED = pruning_page.all_tables(RESULTS)
+SHOWN = pruning_page.page_tables((ROOT / "docs" / "evidence" / "pruning.md").read_text(encoding="utf-8"))
 
 
 def made_case(name, role, damage):
@@ -116,3 +113,21 @@ def test_clear_differences_to_the_methods_of_others_are_counted(tmp_path):
     assert list(tables) == ["baselines summary", "baselines ants", "baselines bees"]
     assert tables["baselines summary"].splitlines()[2:] == ["| theirs | zero | 2 | 2 | 4 |"]
     assert tables["baselines ants"].splitlines()[3] == "| theirs | zero | +0.100 ±0.010 | +0.200 ±0.020 |"
+
+
+def test_calibration_tables_have_a_row_per_amount_of_data(tmp_path):
+    rows = [
+        {"n_batches": size, "n_tokens": 256 * size, "refit": "refit", "ridge": ridge, "score": "leftover",
+         "damage": [0.1 * size, ridge], "standard_errors": [0.01, 0.02]}
+        for size, ridge in ((16, 0.1), (4, 0.1), (4, 0.03), (4, 0.01))
+    ]  # fmt: skip
+    case = {"name": "ants", "role": "chosen on", "shares": [0.3, 0.5], "rows": rows}
+    (tmp_path / "ants.json").write_text(json.dumps(case))
+    tables = pruning_page.calibration_tables(pruning_page.loaded_cases(tmp_path))
+    assert tables["calibration ants"].splitlines() == [
+        "| damage | refit | tokens | 30 %, ridge 0.1 | 30 %, ridge 0.01 | 50 %, ridge 0.1 | "
+        "50 %, ridge 0.01 |",
+        "|---|---|---|---|---|---|---|",
+        "| leftover | refit | 1,024 | +0.400 ±0.010 | +0.400 ±0.010 | +0.100 ±0.020 | +0.010 ±0.020 |",
+        "| leftover | refit | 4,096 | +1.600 ±0.010 |  | +0.100 ±0.020 |  |",
+    ]

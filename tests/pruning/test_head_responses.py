@@ -150,10 +150,12 @@ def test_enough_samples_are_probed_and_no_more(monkeypatch):
     heads = network_heads(model, data[0])
     moments = layer_moments(model, heads, data)
     assert head_responses(model, heads, moments, data).n_answers == 140  # 5 x 2 texts of 14 tokens
-    monkeypatch.setattr(module, "N_ANSWERS", 30)
-    assert head_responses(model, heads, moments, data).n_answers == 42
+    assert head_responses(model, heads, moments, data, n_answers=30).n_answers == 42
     monkeypatch.setattr(module, "N_SAMPLES", 2)
-    assert head_responses(model, heads, moments, data).by_sample.shape == (2, heads.n_heads)
+    found = head_responses(model, heads, moments, data, n_answers=47)
+    assert found.by_sample.shape == (2, heads.n_heads)
+    # A sixteenth of the answers, where that is more samples.
+    assert head_responses(model, heads, moments, data, n_answers=48).by_sample.shape[0] == 3
 
 
 def test_only_answers_that_count_are_compared():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from haarbor.capturing import load_model
-from haarbor.errors import DataError, PruningError, SettingError
+from haarbor.errors import CaptureError, DataError, PruningError, SettingError
 from haarbor.pruning import pruning_data, require_disjoint
 from haarbor.zoo import sample_images
 
@@ -55,3 +55,33 @@ def test_damaged_labels_are_one_line(vision, tmp_path):
     np.savez(tmp_path / "x.npz", images=np.zeros((4, 32, 32, 3), np.uint8), labels=np.array([None] * 4))
     with pytest.raises(DataError, match=r"x\.npz must be an array of numbers .* could not be read"):
         pruning_data(vision, str(tmp_path / "x.npz"), n_calibration=2, n_evaluation=2)
+
+
+def test_more_samples_are_those_that_follow_and_none_where_the_data_end(vision, tmp_path):
+    data = pruning_data(vision, "zoo", n_calibration=3, n_evaluation=2)
+    assert [int(batch.labels) for batch in data.more()] == sample_images().labels[5:14].tolist()
+    np.save(tmp_path / "images.npy", np.zeros((8, 32, 32, 3), np.uint8))
+    for n_evaluation, n_more in ((2, 3), (4, 0)):
+        few = pruning_data(vision, str(tmp_path / "images.npy"), n_calibration=3, n_evaluation=n_evaluation)
+        assert len(few.more()) == n_more
+
+
+@pytest.mark.parametrize(("n_images", "n_calibration"), [(10, 8), (9, 4), (6, 4), (5, 3)])
+def test_fewer_samples_calibrate_where_the_data_hold_no_more(vision, tmp_path, n_images, n_calibration):
+    """Eight are wanted, then four, and three are the least, beside the two that are measured on."""
+    np.save(tmp_path / "images.npy", np.zeros((n_images, 32, 32, 3), np.uint8))
+    data = pruning_data(
+        vision, str(tmp_path / "images.npy"), n_calibration=8, least_calibration=3, n_evaluation=2
+    )
+    assert (len(data.calibration), len(data.evaluation)) == (n_calibration, 2)
+    assert data.description.endswith(f"; {n_calibration} samples to calibrate, 2 to measure")
+
+
+def test_too_few_samples_are_refused_with_what_is_needed_at_least(vision, tmp_path):
+    np.save(tmp_path / "images.npy", np.zeros((4, 32, 32, 3), np.uint8))
+    with pytest.raises(CaptureError, match=r"5 batches were asked for; .* holds 4 images"):
+        pruning_data(
+            vision, str(tmp_path / "images.npy"), n_calibration=8, least_calibration=3, n_evaluation=2
+        )
+    with pytest.raises(SettingError, match="least_calibration must be"):
+        pruning_data(vision, "zoo", least_calibration=0)

@@ -77,6 +77,8 @@ def test_what_is_wrong_with_a_study_is_told_before_the_work(monkeypatch):
         ({"metric": 3}, SettingError, "metric must be one of"),
         ({"within": "block"}, SettingError, "within must be one of"),
         ({"shares": [2.0]}, SettingError, "between 0 and 1"),
+        ({"more_calibration": CALIBRATION}, SettingError, "as a function without arguments"),
+        ({"n_answers": 0}, SettingError, "n_answers must be"),
     ):
         with pytest.raises(error, match=message):
             pruning_study(model, CALIBRATION, EVALUATION, ["norm"], **{**usual, **wrong})

@@ -24,6 +24,8 @@ __all__ = ["prune"]
 
 _DEFAULT_SCORES = "leftover,gradient,h400,random"
 """The one to take, the usual one, the paper's, and chance."""
+_TEXTS, _FEW_TEXTS = 64, 16
+"""To calibrate on: 16,384 tokens and 4,096. With few, a refit of wide layers does much more damage."""
 _N_ORGANIZED, _N_ORGANIZED_QUICKLY = 16, 6
 """Samples whose attention is organised for scores that need it."""
 
@@ -62,7 +64,10 @@ def prune(
     calibration: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=2, help="Samples to score and refit with; by default 16 texts or 48 images."
+            metavar="N",
+            min=2,
+            help="Samples to score and refit with; by default 64 texts, or 16 with --quick or where the data "
+            "hold no more, or 48 images.",
         ),
     ] = None,
     evaluation: Annotated[
@@ -72,6 +77,15 @@ def prune(
     eval_data: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="Other data to measure with; else the samples that follow."),
+    ] = None,
+    answers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Answers (tokens, images) that scores by responses are measured on; more are surer, and "
+            "slower.",
+        ),
     ] = None,
     tokens: Annotated[int, typer.Option(metavar="N", min=2, help="Tokens per sample, for text.")] = 256,
     metric: Annotated[
@@ -175,7 +189,8 @@ def prune(
         loaded,
         data,
         eval_data=eval_data,
-        n_calibration=calibration or (48 if loaded.images else 16),
+        n_calibration=calibration or (48 if loaded.images else _FEW_TEXTS if quick else _TEXTS),
+        least_calibration=None if calibration or loaded.images else _FEW_TEXTS,
         n_evaluation=evaluation or (96 if loaded.images else 16),
         n_tokens=tokens,
         split="lines" if lines else "whole",
@@ -202,9 +217,11 @@ def prune(
             replacement="refit" if compensate else "zero",
             n_seeds=seeds or (2 if quick else 3),
             n_organized=_N_ORGANIZED_QUICKLY if quick else _N_ORGANIZED,
+            n_answers=answers,
             controls=controls,
             heal_steps=heal,
             seed=seed,
+            more_calibration=None if quick or calibration is not None else prepared.more,
             on_progress=advance,
         )
     summary = study.summary(loaded.name, prepared.description)
@@ -244,6 +261,8 @@ def _print(study: PruningStudy, summary: dict[str, Any], with_controls: bool) ->
         typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
         console.print(_control_table(study))
     typer.echo(best.sentence)
+    if study.taken:
+        typer.echo(study.taken)
     if study.disagreement:
         typer.echo(f"{study.disagreement} (--calibration N)")
     if study.healing_sentence:

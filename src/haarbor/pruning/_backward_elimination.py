@@ -83,6 +83,15 @@ class LayerElimination:
         self.kept.remove(head)
         self._update_costs()
 
+    def first_half(self) -> list[tuple[int, float]]:
+        """Remove half of the heads, rounded down; the number of each and its cost, in units of the error."""
+        gone = []
+        for _ in range(self.layer.n_heads // 2):
+            cost, head = min((cost, head) for head, cost in self.costs.items())
+            self.remove(head)
+            gone.append((head, cost))
+        return gone
+
 
 def backward_elimination(
     moments: Sequence[LayerMoments],
@@ -91,6 +100,7 @@ def backward_elimination(
     relative: bool = True,
     shares: bool = False,
     responses: FloatArray | None = None,
+    layer_responses: FloatArray | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
@@ -116,6 +126,10 @@ def backward_elimination(
         :func:`haarbor.pruning.head_responses`. The error of a head is then counted in units of
         this damage: its cost equals the damage while its layer is whole, and grows as the heads are
         removed that could replace it.
+    layer_responses : ndarray, shape (n_layers,), optional
+        Measured damage of each layer that loses half of its heads, such as ``LayerResponses.values``. The
+        costs of a layer are then multiplied by a number, so that those of this half sum to that damage: what
+        a layer loses by many heads is measured, not only by each.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -139,7 +153,7 @@ def backward_elimination(
     The error and both updates are those of OSSCAR (Meng et al. 2024, arXiv 2403.12983), which minimises it
     layer by layer; ZipLM (Kurtic et al. 2023, arXiv 2302.04089) and SlimGPT (Ling et al. 2024, arXiv
     2412.18110) are relatives. Ours are the centring (what is constant goes into the bias), the weight of each
-    token, the one order across all layers, and shares and responses as units.
+    token, the one order across all layers, and shares and responses (of heads and of layers) as units.
     """
     require_ridge(ridge)
     if responses is not None and (
@@ -150,13 +164,21 @@ def backward_elimination(
             f"shape {responses.shape}."
             " Pass what head_responses gave."
         )
-    if shares and responses is not None:
+    if layer_responses is not None and (
+        layer_responses.shape != (len(heads),)
+        or not (np.isfinite(layer_responses) & (layer_responses >= 0)).all()
+    ):
+        raise DataError(
+            f"layer_responses must be one finite number per layer, not negative, shape ({len(heads)},); "
+            f"found shape {layer_responses.shape}. Pass the values that layer_responses gave."
+        )
+    if shares and (responses is not None or layer_responses is not None):
         raise SettingError(
             "errors must be counted in one way: as shares or by responses; found both. Leave one out."
         )
     require_residual(moments)
     starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
-    layers = []
+    layers: list[LayerElimination] = []
     for moment, layer, start in zip(moments, heads.layers, starts[:-1], strict=True):
         covariance = moment.relative_covariance if relative else moment.covariance
         candidates = LayerElimination(covariance, moment.weight, layer, ridge)
@@ -173,6 +195,13 @@ def backward_elimination(
                 candidates.units[:] = first / measured
             # A head without an error of its own costs nothing in any unit.
             candidates.units[first == 0] = 1.0
+        if layer_responses is not None:
+            trial = LayerElimination(covariance, moment.weight, layer, ridge)
+            half = sum(cost / float(candidates.units[head]) for head, cost in trial.first_half())
+            measured_half = float(layer_responses[len(layers)])
+            # Nothing is known of a layer that changes nothing, or misses nothing.
+            if half > 0 and measured_half > 0:
+                candidates.units *= half / measured_half
         layers.append(candidates)
     order, increases = [], []
     offers = {number: layer.cheapest() for number, layer in enumerate(layers)}

@@ -20,6 +20,7 @@ from haarbor.pruning._gate_gradients import gate_gradients
 from haarbor.pruning._head_responses import HeadResponses, head_responses
 from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._layer_moments import LayerMoments, MomentHooks
+from haarbor.pruning._layer_responses import LayerResponses, layer_responses
 from haarbor.pruning._metrics import Measure, Metric, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
@@ -27,7 +28,7 @@ from haarbor.pruning._projection_hooks import projection_hooks
 
 __all__ = ["CalibrationPass", "Part", "calibration_pass", "require_parts"]
 
-Part = Literal["attention", "gradients", "responses"]
+Part = Literal["attention", "gradients", "responses", "layer responses"]
 """What a pass may gather beyond the moments of the heads' outputs."""
 
 _HALVES = "attention-halves"
@@ -85,6 +86,17 @@ class CalibrationPass:
         """
         return self._part("responses")  # type: ignore[no-any-return]
 
+    @property
+    def layer_responses(self) -> LayerResponses:
+        """Change of the network's answers when each layer loses half of its heads.
+
+        Raises
+        ------
+        PruningError
+            If the pass was made without.
+        """
+        return self._part("layer responses")  # type: ignore[no-any-return]
+
     def half_parts(self, begin: int) -> dict[str, Any]:
         """What every second batch alone has given, from the batch `begin` on, of what is known by batch.
 
@@ -104,6 +116,8 @@ class CalibrationPass:
             found["gradients"] = self.gradients[begin::2]
         if "responses" in self.parts:
             found["responses"] = self.responses.over(slice(begin, None, 2))
+        if "layer responses" in self.parts:
+            found["layer responses"] = self.layer_responses.over(slice(begin, None, 2))
         return found
 
     def _part(self, name: Part) -> Any:
@@ -127,6 +141,7 @@ def calibration_pass(
     metric: str | Metric | Measure = "loss",
     heads: NetworkHeads | None = None,
     n_organized: int | None = None,
+    n_answers: int | None = None,
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> CalibrationPass:
@@ -138,7 +153,7 @@ def calibration_pass(
         In eval mode.
     calibration : iterable
         Batches, as for :func:`haarbor.ablate`. They must not be the data that the network is measured on.
-    parts : collection of {"attention", "gradients", "responses"}
+    parts : collection of {"attention", "gradients", "responses", "layer responses"}
         Moments come from one forward pass. Attention is recorded in the same pass, and organised
         sample by sample; gradients need a backward pass as well, one per batch; responses need further
         forward passes of a few samples, see :func:`haarbor.pruning.head_responses`.
@@ -149,6 +164,9 @@ def calibration_pass(
     n_organized : int, optional
         Batches whose attention is organised, which takes far longer than all else; they are spread evenly
         over the calibration data. All of them if not given.
+    n_answers : int, optional
+        Answers (tokens of a text, images) that responses are measured on; 512 for heads and 1,024 for layers
+        if not given. More make them surer, and take so many times as long.
     seed : int, default 0
         Of the random trees that serve as control.
     on_progress : function of (step, done, total), optional
@@ -173,6 +191,8 @@ def calibration_pass(
     require_parts(parts)
     if n_organized is not None:
         require_whole_number("n_organized", n_organized, least=1)
+    if n_answers is not None:
+        require_whole_number("n_answers", n_answers, least=1)
     chosen = metric_named(metric)
     given = model_batches(calibration)
     batches = [chosen.shown(batch) for batch in given]
@@ -205,8 +225,15 @@ def calibration_pass(
     if "gradients" in parts:
         gathered["gradients"] = frozen(gate_gradients(model, known, given, chosen))
     moments = hooks.moments()
+    enough = {} if n_answers is None else {"n_answers": n_answers}
     if "responses" in parts:
-        gathered["responses"] = head_responses(model, known, moments, batches, on_progress=on_progress)
+        gathered["responses"] = head_responses(
+            model, known, moments, batches, on_progress=on_progress, **enough
+        )
+    if "layer responses" in parts:
+        gathered["layer responses"] = layer_responses(
+            model, known, moments, batches, on_progress=on_progress, **enough
+        )
     return CalibrationPass(
         heads=known, moments=moments, parts=gathered, n_samples=n_samples, batches=tuple(batches)
     )

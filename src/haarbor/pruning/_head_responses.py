@@ -18,7 +18,7 @@ from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
 from haarbor.pruning._output_change import counted_outputs, mean_output_changes, output_of
 from haarbor.pruning._projection_hooks import projection_hooks
 
-__all__ = ["HeadResponses", "head_responses", "stand_ins"]
+__all__ = ["HeadResponses", "head_responses", "spread_samples", "stand_ins"]
 
 N_ANSWERS = 512
 """Number of answers (tokens of a language model, images of a classifier) that are enough."""
@@ -67,6 +67,7 @@ def head_responses(
     moments: Sequence[LayerMoments],
     batches: Sequence[ModelBatch],
     *,
+    n_answers: int = N_ANSWERS,
     on_progress: OnProgress | None = None,
 ) -> HeadResponses:
     r"""How much the answers of a network change without each of its heads.
@@ -80,8 +81,9 @@ def head_responses(
         To refit the other heads of the layer when one is removed, see :func:`haarbor.pruning.compensate`:
         what is measured is the loss that they cannot make up for.
     batches : sequence of ModelBatch
-        As the model is shown them; samples are taken evenly from all of them, until there are 512
-        answers or 64 samples.
+        As the model is shown them; samples are taken evenly from all of them.
+    n_answers : int, default 512
+        Answers that are enough; so are 64 samples, or a sixteenth of this number if that is more.
     on_progress : function of (step, done, total), optional
         Told after every sample, with the step "probing".
 
@@ -111,7 +113,7 @@ def head_responses(
     starts with a single row and gets the others at that layer. Whether it does is tried out: the row that
     keeps all heads must give the known answer. So a sample costs about half a forward pass per head.
     """
-    rows = _spread([row for batch in batches for row in batch.rows()], model)
+    rows = spread_samples([row for batch in batches for row in batch.rows()], model, n_answers)
     probe = _Probe(model, heads, moments)
     values = []
     counts = []
@@ -129,8 +131,10 @@ def head_responses(
     )
 
 
-def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelBatch, torch.Tensor]]:
-    """Samples spread evenly over all of them, with the network's own answers."""
+def spread_samples(
+    rows: list[ModelBatch], model: torch.nn.Module, n_enough: int
+) -> list[tuple[ModelBatch, torch.Tensor]]:
+    """Samples spread evenly over all of them, with the network's own answers, until these are enough."""
     # Steps of the golden ratio: wherever the walk stops, the samples so far are spread evenly.
     step = max(1, round(len(rows) * (np.sqrt(5) - 1) / 2))
     while np.gcd(step, len(rows)) != 1:
@@ -138,7 +142,7 @@ def _spread(rows: list[ModelBatch], model: torch.nn.Module) -> list[tuple[ModelB
     found: list[tuple[ModelBatch, torch.Tensor]] = []
     n_answers = 0
     for place in range(len(rows)):
-        if n_answers >= N_ANSWERS or len(found) >= N_SAMPLES:
+        if n_answers >= n_enough or len(found) >= max(N_SAMPLES, n_enough // 16):
             break
         row = rows[place * step % len(rows)]
         with torch.no_grad():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from haarbor.array_types import IntArray
 from haarbor.capturing import LoadedModel
 from haarbor.capturing.inputs import Sample, archived_array, named_samples
 from haarbor.errors import CaptureError, DataError, PruningError, SettingError
+from haarbor.options import require_whole_number
 from haarbor.pruning._metrics import METRICS, Metric, logits_of, masked_token_loss
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches
 from haarbor.zoo import sample_images_path
@@ -33,6 +34,9 @@ class PruningData:
     description: str
     notes: tuple[str, ...]
     """What the user should know, one line each."""
+    more: Callable[[], tuple[ModelBatch, ...]]
+    """Further samples to calibrate on: those after the ones above, up to three times as many; none where the
+    data hold no more."""
 
 
 def pruning_data(
@@ -41,6 +45,7 @@ def pruning_data(
     *,
     eval_data: str | None = None,
     n_calibration: int = 16,
+    least_calibration: int | None = None,
     n_evaluation: int = 16,
     n_tokens: int = 256,
     split: Literal["whole", "lines"] = "whole",
@@ -56,6 +61,8 @@ def pruning_data(
     eval_data : str, optional
         Other data to measure on, from its beginning.
     n_calibration, n_evaluation : int
+    least_calibration : int, optional
+        Samples to calibrate with that are enough where the data hold no more; `n_calibration` if not given.
     n_tokens : int, default 256
     split : {"whole", "lines"}, default "whole"
     metric : {"auto", "loss", "masked-loss", "classification-loss", "accuracy"}, default "auto"
@@ -101,7 +108,11 @@ def pruning_data(
             )
     if metric not in _METRICS:
         raise SettingError(f"metric must be one of {', '.join(_METRICS)}; found {metric!r}. Choose one.")
-    together = n_calibration if eval_data else n_calibration + n_evaluation
+    if least_calibration is not None:
+        require_whole_number("least_calibration", least_calibration, least=1)
+    behind = 0 if eval_data else n_evaluation
+    n_calibration = _held(data, n_calibration, least_calibration or n_calibration, behind, options)
+    together = n_calibration + behind
     samples = named_samples(data, n_samples=together, **options)
     fitted: Sequence[Sample] = samples[:n_calibration]
     measured: Sequence[Sample] = samples[n_calibration:]
@@ -124,13 +135,38 @@ def pruning_data(
     ]
     if needs_labels and any(own is None for own in known):
         notes.append("the data has no classes: the whole network's own answers stand for them.")
+
+    def more() -> tuple[ModelBatch, ...]:
+        begin = together
+        for times in (3, 1):
+            try:
+                longer = named_samples(data, n_samples=begin + times * n_calibration, **options)
+            except CaptureError:
+                continue
+            own = None if labels is None else labels[begin:]
+            return _batches(loaded.model, longer[begin:], own, needs_labels)
+        return ()
+
     return PruningData(
         calibration=batches[0],
         evaluation=batches[1],
         metric=chosen,
         description=f"{description}; {n_calibration} samples to calibrate, {n_evaluation} to measure",
         notes=tuple(notes),
+        more=more,
     )
+
+
+def _held(data: str, wanted: int, least: int, behind: int, options: dict[str, Any]) -> int:
+    """Number of samples to calibrate with: half of those wanted, and half again, until the data hold them."""
+    while wanted > least:
+        try:
+            named_samples(data, n_samples=wanted + behind, **options)
+        except CaptureError:
+            wanted = max(wanted // 2, least)
+        else:
+            return wanted
+    return wanted
 
 
 def _kind(loaded: LoadedModel, metric: str) -> str:

@@ -14,6 +14,12 @@ from haarbor.array_types import BoolArray, frozen
 from haarbor.errors import DataError, PruningError, SettingError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_whole_number
+from haarbor.pruning._agreeing_calibration import (
+    MoreBatches,
+    agreeing_calibration,
+    require_more,
+    unsure_scores,
+)
 from haarbor.pruning._budgets import Budget, reachable_shares, removal_count
 from haarbor.pruning._calibration_pass import calibration_pass
 from haarbor.pruning._controls import ScoreControls, score_controls
@@ -35,9 +41,6 @@ from haarbor.pruning._replacement_fits import FITTED, replacement_fits, require_
 from haarbor.pruning._scores import SCORES, checked_names, needed_parts, scores_named
 
 __all__ = ["PruningStudy", "pruning_study", "score_names"]
-
-_LEAST_AGREEMENT = 0.5
-"""Rank correlation of the two halves below which an order of the heads is called unsure."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -69,15 +72,15 @@ class PruningStudy:
     """Of the whole and of the smaller network."""
     batch: ModelBatch
     """One of the evaluation."""
+    n_calibration: int
+    """Samples that scores and refit are from."""
+    taken: str
+    """Why more calibration data were taken than at first, in a line; empty if none were."""
 
     @property
     def disagreement(self) -> str:
         """A line that names the scores on which the two halves of the calibration disagree; empty if none."""
-        unsure = [
-            f"'{entry.name}' ({entry.agreement:.2f})"
-            for entry in self.controls
-            if np.isfinite(entry.agreement) and entry.agreement < _LEAST_AGREEMENT
-        ]
+        unsure = [f"'{name}' ({value:.2f})" for name, value in unsure_scores(self.controls).items()]
         if not unsure:
             return ""
         return (
@@ -135,6 +138,8 @@ class PruningStudy:
             "smaller": None if self.footprint is None else [asdict(found) for found in self.footprint],
             "refusal": self.refusal,
             "disagreement": self.disagreement,
+            "n_calibration": self.n_calibration,
+            "more_calibration": self.taken,
             "pruned": {"value": _number(self.value), "smaller": self.smaller is not None},
             "healing": self._healing_figures() or None,
         }
@@ -171,7 +176,9 @@ class PruningStudy:
             score=best.score,
             equals=best.equals,
             agreement={entry.name: float(entry.agreement) for entry in self.controls},
-            sentences=tuple(filter(None, (best.sentence, self.disagreement, self.healing_sentence))),
+            sentences=tuple(
+                filter(None, (best.sentence, self.taken, self.disagreement, self.healing_sentence))
+            ),
             healing=self._healing_figures(),
         )
 
@@ -252,9 +259,11 @@ def pruning_study(
     replacement: str = "refit",
     n_seeds: int = 5,
     n_organized: int | None = None,
+    n_answers: int | None = None,
     controls: bool = True,
     heal_steps: int = 0,
     seed: int = 0,
+    more_calibration: MoreBatches | None = None,
     on_progress: OnProgress | None = None,
 ) -> PruningStudy:
     """Scores, damage curves, controls and a recommendation, and the network without the heads.
@@ -277,6 +286,8 @@ def pruning_study(
     n_seeds : int, default 5
     n_organized : int, optional
         Calibration batches whose attention is organised, for scores that need it; all if not given.
+    n_answers : int, optional
+        Answers that responses are measured on, see :func:`haarbor.pruning.calibration_pass`.
     controls : bool, default True
         Whether the damages of the controls are measured; how far two halves of the calibration agree is
         always computed.
@@ -286,6 +297,9 @@ def pruning_study(
         is told beside them.
     seed : int, default 0
         Of the healing.
+    more_calibration : function, optional
+        Gives further batches to calibrate on, or none. It is asked only if two halves of the calibration data
+        order the heads differently by a score (rank correlation below 0.5).
     on_progress : function of (step, done, total), optional
         Told of the steps "scoring", "probing", "measuring", "controls" and "healing", one after another.
 
@@ -315,6 +329,10 @@ def pruning_study(
     _require_score(names)
     require_replacement(replacement)
     require_whole_number("heal_steps", heal_steps)
+    if more_calibration is not None:
+        require_more(more_calibration)
+    if n_answers is not None:
+        require_whole_number("n_answers", n_answers, least=1)
     fitted, measured = model_batches(calibration), model_batches(evaluation)
     if len(fitted) < 2 or len(measured) < 4:
         raise DataError(
@@ -336,8 +354,16 @@ def pruning_study(
         metric=chosen,
         heads=heads,
         n_organized=n_organized,
+        n_answers=n_answers,
         on_progress=on_progress,
     )
+    taken = ""
+    if more_calibration is not None:
+        agreeing = agreeing_calibration(
+            model, found, fitted, measured, names, more_calibration,
+            share=budget, metric=chosen, n_answers=n_answers, on_progress=on_progress,
+        )  # fmt: skip
+        found, fitted, taken = agreeing.found, agreeing.batches, agreeing.taken
     curves = damage_curves(
         model,
         found,
@@ -412,6 +438,8 @@ def pruning_study(
         refusal=refusal,
         footprint=footprint,
         batch=batch,
+        n_calibration=found.n_samples,
+        taken=taken,
     )
 
 

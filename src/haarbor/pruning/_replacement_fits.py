@@ -11,7 +11,7 @@ from haarbor.array_types import BoolArray, frozen
 from haarbor.errors import SettingError
 from haarbor.options import found_text
 from haarbor.pruning._calibration_pass import CalibrationPass
-from haarbor.pruning._compensation import Compensation, LayerFit, compensate, fitted_projection
+from haarbor.pruning._compensation import RIDGE, Compensation, LayerFit, compensate, fitted_projection
 from haarbor.pruning._head_scales import scaled_projection
 from haarbor.pruning._sequential_compensation import sequential_compensation
 
@@ -34,7 +34,12 @@ def require_replacement(replacement: object) -> None:
 
 
 def replacement_fits(
-    model: torch.nn.Module, calibration: CalibrationPass, removed: BoolArray, replacement: str
+    model: torch.nn.Module,
+    calibration: CalibrationPass,
+    removed: BoolArray,
+    replacement: str,
+    *,
+    ridge: float = RIDGE,
 ) -> Compensation:
     """Projections of the heads that stay, fitted on the calibration data.
 
@@ -49,15 +54,17 @@ def replacement_fits(
         for every choice of heads. "weights" fits weights only, to
         second moments that are not centred, as OSSCAR and SlimGPT do. "scale" fits one factor per head, as
         Kwon et al. do.
+    ridge : float, optional
+        Of "refit" and "sequential"; the others have ridges of their own.
 
     Returns
     -------
     Compensation
     """
     if replacement == "refit":
-        return compensate(model, calibration.heads, removed, None, moments=calibration.moments)
+        return compensate(model, calibration.heads, removed, None, moments=calibration.moments, ridge=ridge)
     if replacement == "sequential":
-        return sequential_compensation(model, calibration.heads, removed, calibration.batches)
+        return sequential_compensation(model, calibration.heads, removed, calibration.batches, ridge=ridge)
     fits: list[LayerFit | None] = []
     for moment, layer, gone in zip(
         calibration.moments, calibration.heads.layers, calibration.heads.by_layer(removed), strict=True
@@ -70,5 +77,5 @@ def replacement_fits(
             # Without a mean to centre on, nothing goes into the bias.
             uncentred = replace(moment, mean=np.zeros_like(moment.mean))
             fits.append(fitted_projection(uncentred, layer, gone, ridge=WEIGHTS_RIDGE))
-    ridge = SCALE_RIDGE if replacement == "scale" else WEIGHTS_RIDGE
-    return Compensation(removed=frozen(removed.copy()), fits=tuple(fits), method=replacement, ridge=ridge)
+    own_ridge = SCALE_RIDGE if replacement == "scale" else WEIGHTS_RIDGE
+    return Compensation(removed=frozen(removed.copy()), fits=tuple(fits), method=replacement, ridge=own_ridge)

@@ -301,6 +301,13 @@ _add("leftover", "heads whose output the rest of their layer can give instead, w
      lambda calibration: _elimination_ranks(calibration))  # fmt: skip
 _add("leftover-share", "the same, counted as a share of what the attention of its layer gives",
      lambda calibration: _elimination_ranks(calibration, shares=True))  # fmt: skip
+_add("leftover-layer", "the same, counted by how the answers change when each layer loses half its heads",
+     lambda calibration: _elimination_ranks(
+         calibration, layer_responses=calibration.layer_responses.values), "layer responses")  # fmt: skip
+_add("leftover-answers", "the same, counted by how the answers change without each head, and half of a layer",
+     lambda calibration: _elimination_ranks(
+         calibration, responses=calibration.responses.values,
+         layer_responses=calibration.layer_responses.values), "responses", "layer responses")  # fmt: skip
 _add("leftover-response", "the same, counted by how the network's answers change without each head",
      lambda calibration: _elimination_ranks(calibration, responses=calibration.responses.values),
      "responses")  # fmt: skip

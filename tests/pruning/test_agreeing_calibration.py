@@ -1,0 +1,91 @@
+"""More calibration data where two halves of it disagree about the order of the heads."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from haarbor.errors import DataError, SettingError
+from haarbor.pruning import _agreeing_calibration as module
+from haarbor.pruning import calibration_pass, pruning_scores, pruning_study
+from haarbor.pruning._agreeing_calibration import agreeing_calibration, unsure_scores
+from haarbor.pruning._controls import ScoreControls
+from tests.pruning.builders import CALIBRATION, EVALUATION, LOSS
+from tests.pruning.small_networks import batches, network
+
+MORE = batches("llama", 6, seed=13, size=1)
+
+
+def control(name, agreement):
+    nan = float("nan")
+    return ScoreControls(
+        name=name, n_removed=1, within_layer=nan, half_calibrations=(nan, nan), agreement=agreement
+    )
+
+
+def agreed(least, more, monkeypatch, names=("gradient", "norm", "random")):
+    monkeypatch.setattr(module, "LEAST_AGREEMENT", least)
+    model = network("llama")
+    found = calibration_pass(model, CALIBRATION, parts={"gradients"})
+    return model, agreeing_calibration(
+        model, found, CALIBRATION, EVALUATION, names, more, share=0.5, metric=LOSS
+    )
+
+
+def test_only_a_low_correlation_is_unsure():
+    entries = [control("a", 0.49), control("b", 0.5), control("c", float("nan")), control("d", -1.0)]
+    assert unsure_scores(entries) == {"a": 0.49, "d": -1.0}
+
+
+def test_halves_that_agree_need_no_more_and_it_is_not_asked_for(monkeypatch):
+    def more():
+        raise AssertionError("more data were asked for")
+
+    _, found = agreed(-1.1, more, monkeypatch)
+    assert found.taken == ""
+    assert found.batches == CALIBRATION
+
+
+def test_halves_that_disagree_get_all_that_there_is(monkeypatch):
+    model, found = agreed(1.1, lambda: MORE, monkeypatch)
+    assert found.batches == (*CALIBRATION, *MORE)
+    joint = calibration_pass(model, found.batches, parts={"gradients"})
+    np.testing.assert_allclose(found.found.gradients, joint.gradients, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(found.found.moments[1].second, joint.moments[1].second, rtol=1e-6)
+    assert found.taken.startswith(
+        "Two halves of the calibration data ordered the heads differently, so 10 samples were taken in place "
+        "of 4 (rank correlation of halves: 'gradient' "
+    )
+    values = []
+    for data in (CALIBRATION, found.batches):
+        halves = [calibration_pass(model, data[begin::2], parts={"gradients"}) for begin in (0, 1)]
+        values.append(spearmanr(*(pruning_scores(half, ["gradient"])["gradient"] for half in halves))[0])
+    assert f"'gradient' {values[0]:.2f} to {values[1]:.2f}, 'norm'" in found.taken
+
+
+def test_where_there_is_no_more_the_pass_stays(monkeypatch):
+    _, found = agreed(1.1, lambda: (), monkeypatch)
+    assert found.taken == ""
+    assert found.batches == CALIBRATION
+
+
+def test_more_data_must_be_a_function_and_must_not_be_measured_on(monkeypatch):
+    with pytest.raises(DataError, match="must not overlap"):
+        agreed(1.1, lambda: EVALUATION[:1], monkeypatch)
+    with pytest.raises(SettingError, match=r"as a function without arguments; found 3\. Pass"):
+        agreed(1.1, 3, monkeypatch)
+
+
+def test_a_study_says_that_it_took_more(monkeypatch):
+    monkeypatch.setattr(module, "LEAST_AGREEMENT", 1.1)
+    options = {"budget": 0.5, "shares": [], "controls": False, "replacement": "zero"}
+    study = pruning_study(
+        network("llama"), CALIBRATION, EVALUATION, ["norm"], more_calibration=lambda: MORE, **options
+    )
+    assert study.n_calibration == 10
+    summary = study.summary("llama", "noise")
+    assert summary["more_calibration"] == study.taken
+    assert "10 samples were taken in place of 4" in study.taken
+    assert study.taken in study.results("llama", "noise").sentences
+    plain = pruning_study(network("llama"), CALIBRATION, EVALUATION, ["norm"], **options)
+    assert (plain.n_calibration, plain.taken) == (4, "")
+    assert "Take more calibration data." in plain.disagreement
