@@ -52,7 +52,9 @@ def result_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
 def baseline_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
     """Markdown of the comparisons with the methods of others, such as "baselines smollm2"."""
     tables = {f"baselines {case['name']}": _baseline_table(case) for case in cases}
-    return {"baselines summary": _baseline_summary(cases), **tables} if cases else {}
+    confirmed = [case for case in cases if case["role"] == "confirmed on"]
+    summaries = {"baselines summary": cases, "baselines summary confirmed": confirmed}
+    return {**{name: _baseline_summary(of) for name, of in summaries.items() if of}, **tables}
 
 
 def calibration_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
