@@ -96,7 +96,9 @@ org = hb.organize(X, n_iterations=2)
 assert org.trees["head"].n_items == HEADS
 # Not ru_maxrss: that begins with what the parent had when it forked.
 status = open("/proc/self/status").read()
-print(X.nbytes, 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status)[1]))
+peak, libraries = (int(re.search(name + r":\\s+(\\d+)", status)[1]) for name in ("VmHWM", "RssFile"))
+# How much of a library counts as held depends on how its file lies in the memory of the system.
+print(X.nbytes, 1024 * (peak - libraries))
 """
 
 
@@ -112,4 +114,4 @@ def test_a_whole_network_is_organised_in_little_more_than_its_own_size():
     measured(256, 128)
     size, peak = map(int, measured(256, 128).split())
     assert size == 256 * 256 * 128 * 4
-    assert peak < size + 300e6, f"peak {peak / 1e6:.0f} MB for a tensor of {size / 1e6:.0f} MB"
+    assert peak < size + 200e6, f"peak {peak / 1e6:.0f} MB for a tensor of {size / 1e6:.0f} MB"
