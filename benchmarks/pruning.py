@@ -38,7 +38,6 @@ from haarbor.errors import HaarborError
 from haarbor.pruning import (
     CalibrationPass,
     DamageCurves,
-    ScoreCurve,
     calibration_pass,
     compensate,
     damage_curves,
@@ -145,7 +144,7 @@ def numbers(curves: DamageCurves, score: str) -> dict[str, list[float]]:
 def differences(curves: DamageCurves, score: str, other: str) -> DamageCurves:
     """Damage by a score less that by another, batch by batch; negative where the score does less."""
     own, others = curves.curves[score], curves.curves[other].damage.mean(axis=0)
-    paired = ScoreCurve(name=score, damage=own.damage - others, removed=own.removed)
+    paired = replace(own, damage=own.damage - others)
     return replace(curves, curves={score: paired})
 
 

@@ -34,31 +34,39 @@ from haarbor.pruning._scores import needed_parts, score_removal, scores_named
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 METHODS = (
     ("leftover-answers", "refit"),
+    ("leftover-answers", "sequential"),
     ("leftover-layer", "refit"),
+    ("leftover-layer", "sequential"),
     ("leftover", "refit"),
     ("leftover", "sequential"),
+    ("leftover-response", "refit"),
+    ("gradient", "refit"),
+    ("osscar", "sequential"),
+    ("osscar", "refit"),
+    ("fisher-mask", "refit"),
+    ("flap", "refit"),
+    ("layer-drop", "refit"),
+    ("slimgpt", "refit"),
+    ("wanda-sp", "refit"),
+    ("osscar", "weights"),
+    ("slimgpt", "weights"),
+    ("flap", "mean"),
+    ("wanda-sp", "zero"),
+    ("fisher-mask", "scale"),
+    ("layer-drop", "zero"),
+    ("gradient", "zero"),
+    ("gradient", "sequential"),
+    ("fisher-mask", "sequential"),
+    ("flap", "sequential"),
+    ("layer-drop", "sequential"),
+    ("leftover-response", "sequential"),
     ("leftover-share", "refit"),
     ("leftover-share", "sequential"),
-    ("leftover-response", "refit"),
-    ("leftover-response", "sequential"),
-    ("osscar", "sequential"),
-    ("osscar", "weights"),
-    ("osscar", "refit"),
-    ("slimgpt", "weights"),
-    ("slimgpt", "refit"),
-    ("flap", "mean"),
-    ("flap", "refit"),
-    ("wanda-sp", "zero"),
-    ("wanda-sp", "refit"),
-    ("fisher-mask", "scale"),
-    ("fisher-mask", "refit"),
-    ("layer-drop", "zero"),
-    ("layer-drop", "refit"),
-    ("gradient", "zero"),
-    ("gradient", "refit"),
 )
-"""Score and what is done about the heads that go: as its authors do, then our refit. The first is compared
+"""Score and what is done about the heads that go: as its authors do, then our refits. The first is compared
 with all others."""
+CANDIDATES = ("refit", "sequential")
+"""What is done about the heads that go, in the methods that are chosen from by measuring."""
 
 
 def measured(
@@ -66,7 +74,7 @@ def measured(
     methods: tuple[tuple[str, str], ...],
     shares: tuple[float, ...],
     n_answers: int | None,
-    write: Callable[[dict[str, Any]], None],
+    write: Callable[[dict[str, Any], dict[tuple[str, str], FloatArray]], None],
 ) -> None:
     """All numbers of a case, printed and written as they come."""
     require_disjoint(case.calibration, case.evaluation)
@@ -118,7 +126,8 @@ def measured(
         damages[score, replacement] = np.array(rows)
         own = numbers(damages[score, replacement], damages[methods[0]])
         result["rows"].append({"score": score, "replacement": replacement, **own})
-        write(result)
+        result["choice"] = choice(damages)
+        write(result, damages)
         shown = "  ".join(
             f"{mean:+.3f} ±{error:.3f}" for mean, error in zip(*mean_and_error(np.array(rows)), strict=True)
         )
@@ -144,6 +153,30 @@ def numbers(damages: FloatArray, ours: FloatArray) -> dict[str, list[float]]:
     return {name: np.round(array, 4).tolist() for name, array in found.items()}
 
 
+def choice(damages: dict[tuple[str, str], FloatArray]) -> dict[str, Any]:
+    """What is chosen by measuring, and how it does where it was not chosen.
+
+    At each share the method that does least damage on the even batches is taken; all are compared on the odd
+    ones. Candidates are the scores of everybody, with a least-squares fit of what stays.
+    """
+    candidates = [method for method in damages if method[1] in CANDIDATES]
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    n_shares = len(next(iter(damages.values())))
+    chosen = [
+        min(candidates, key=lambda method: damages[method][place, even].mean()) for place in range(n_shares)
+    ]
+    own = np.array([damages[method][place, odd] for place, method in enumerate(chosen)])
+    return {
+        "candidates": [list(method) for method in candidates],
+        "chosen": [list(method) for method in chosen],
+        "rows": [
+            {"score": score, "replacement": replacement, **numbers(damage[:, odd], own)}
+            for (score, replacement), damage in damages.items()
+        ],
+        **numbers(own, own),
+    }
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Heads removed as others would, against ours.")
     parser.add_argument("name", choices=NETWORKS)
@@ -157,6 +190,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--evaluation", type=int, help="batches to measure on; all by default")
     parser.add_argument("--answers", type=int, help="answers that responses are measured on")
     parser.add_argument("--out", type=Path, help="folder for NAME.json")
+    parser.add_argument("--batches", type=Path, help="folder for NAME.npz: the damage on every batch")
     return parser.parse_args()
 
 
@@ -178,11 +212,15 @@ def main() -> None:
     processor = torch.cuda.get_device_name() if given.device.startswith("cuda") else "processor only"
     machine = f"{machine_line()}, torch {torch.__version__}, {processor}"
 
-    def write(result: dict[str, Any]) -> None:
+    def write(result: dict[str, Any], damages: dict[tuple[str, str], FloatArray]) -> None:
         if given.out is not None:
             given.out.mkdir(parents=True, exist_ok=True)
             text = json.dumps({**result, "machine": machine}, indent=1) + "\n"
             (given.out / f"{result['name']}.json").write_text(text, encoding="utf-8")
+        if given.batches is not None:
+            given.batches.mkdir(parents=True, exist_ok=True)
+            named = {" ".join(method): damage for method, damage in damages.items()}
+            np.savez_compressed(given.batches / f"{result['name']}.npz", **named)
 
     try:
         case = NETWORKS[given.name](

@@ -353,3 +353,38 @@ def test_more_samples_are_taken_where_halves_disagree_unless_their_number_is_giv
         done = pruned(*words, *few, *plain)
         assert "were taken in place of" not in done.output
         assert "Take more calibration data. (--calibration N)" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("other", ["--quick", "--no-compensate"])
+def test_thorough_is_neither_quick_nor_without_a_refit(other):
+    done = pruned("zoo:vision-transformer", "--data", "zoo", "--thorough", other)
+    assert done.exit_code == 2
+    assert f"must be given without {other}" in " ".join(done.stderr.split())
+
+
+@pytest.mark.slow
+def test_thorough_compares_two_refits_of_each_score(tmp_path):
+    words = ("zoo:transformer-xl", "--data", "zoo", "--thorough", "--scores", "norm,random")
+    done = pruned(*words, *SMALL, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "norm, sequential" in done.output
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert list(results["values"]) == ["norm", "norm, sequential", "random"]
+    best = results["recommendation"]["score"]
+    assert results["origin"]["replacement"] == ("sequential" if "," in best else "refit")
+    place = results["shares"].index(results["recommendation"]["share"])
+    # What is written is what was measured.
+    assert results["pruned"]["read_back"] == pytest.approx(results["values"][best][place], abs=1e-3)
+
+
+@pytest.mark.slow
+def test_thorough_leaves_out_what_needs_texts_of_one_length_and_says_so(tmp_path):
+    text = tmp_path / "lines.txt"
+    text.write_text(
+        "".join(f"Line {'and word ' * (number % 5 + 4)}{number} ends here .\n" for number in range(60))
+    )
+    words = ("zoo:transformer-xl", "--data", text, "--lines", "--thorough", "--scores", "norm,random")
+    done = pruned(*words, *SMALL)
+    assert done.exit_code == 0, done.output
+    assert "side by side only" in " ".join(done.stderr.split())
+    assert "sequential" not in done.stdout

@@ -92,7 +92,13 @@ def made_curves(damages, counts=None, higher=False):
     return DamageCurves(
         shares=np.arange(1, n_shares + 1) / 10,
         curves={
-            name: ScoreCurve(name=name, damage=damage, removed=np.zeros((*damage.shape[:2], 5), bool))
+            name: ScoreCurve(
+                name=name,
+                score=name,
+                replacement="refit",
+                damage=damage,
+                removed=np.zeros((*damage.shape[:2], 5), bool),
+            )
             for name, damage in damages.items()
         },
         baseline=Measurement(totals=2.0 * counts, counts=counts),

@@ -79,3 +79,28 @@ def test_shares_of_the_same_number_are_measured_once_and_found_by_either(found):
     assert [curves.place(share) for share in (0.25, 0.3, 0.34, 4 / 12, 5 / 12)] == [0, 1, 1, 1, 2]
     with pytest.raises(SettingError, match="the share must be one of"):
         curves.place(0.31)
+
+
+def test_several_replacements_give_a_curve_for_each_pair(found):
+    model = network("llama")
+    options = {"shares": [0.25, 0.5], "n_seeds": 2}
+    both = damage_curves(
+        model, found, EVALUATION, ["norm", "random"], replacement=["zero", "refit"], **options
+    )
+    assert list(both.curves) == ["norm", "norm, refit", "random"]
+    assert both.replacement == "zero"
+    for name, replacement in (("norm", "zero"), ("norm, refit", "refit"), ("random", "zero")):
+        curve = both.curves[name]
+        alone = damage_curves(
+            model, found, EVALUATION, [curve.score], replacement=replacement, **options
+        ).curves[curve.score]
+        assert (curve.score, curve.replacement) == (name.split(",")[0], replacement)
+        np.testing.assert_array_equal(curve.removed, alone.removed)
+        np.testing.assert_array_equal(curve.damage, alone.damage)
+    assert np.abs(both.curves["norm"].damage - both.curves["norm, refit"].damage).max() > 1e-4
+
+
+@pytest.mark.parametrize("wrong", [[], ["refit", "healed"], [None], 3])
+def test_a_replacement_that_is_not_offered_is_refused(found, wrong):
+    with pytest.raises(SettingError, match="replacement must be one of zero, mean, refit"):
+        damage_curves(network("llama"), found, EVALUATION, ["norm"], shares=[0.5], replacement=wrong)

@@ -149,3 +149,33 @@ def test_names_of_scores():
         score_names("norm,magic")
     with pytest.raises(SettingError, match="besides 'random'"):
         score_names("random")
+
+
+@pytest.mark.parametrize("order", [("refit", "zero"), ("zero", "refit")])
+def test_the_network_is_made_with_the_replacement_that_was_chosen(order):
+    study = pruning_study(
+        network("llama"), CALIBRATION, EVALUATION, ["norm", "random"], budget=0.5, shares=[], n_seeds=1,
+        replacement=order, controls=False,
+    )  # fmt: skip
+    best = study.recommendation.score
+    curve = study.curves.curves[best]
+    assert curve.replacement == min(order, key=lambda way: study.curves.damage(
+        "norm" if way == order[0] else f"norm, {way}", slice(0, None, 2))[0])  # fmt: skip
+    assert study.value == pytest.approx(study.curves.value(best)[0], abs=1e-5)
+    origin = study.summary("llama", "noise")["origin"]
+    assert (origin["score"], origin["replacement"]) == ("norm", curve.replacement)
+    assert f"'{best}'" in study.recommendation.sentence
+
+
+def test_a_refit_layer_after_layer_needs_samples_of_one_shape_and_says_so_before_the_work(monkeypatch):
+    def work(*_arguments, **_options):
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr(study_module, "calibration_pass", work)
+    one, two = batches("llama", 2)
+    shorter = [{"input_ids": two.inputs["input_ids"][:, :-2]}]
+    with pytest.raises(DataError, match="one shape; found 2"):
+        pruning_study(
+            network("llama"), [one, *shorter], EVALUATION, ["norm"], budget=0.5, shares=[],
+            replacement=("refit", "sequential"),
+        )  # fmt: skip

@@ -1,5 +1,7 @@
 """Which score to prune by, and how sure that is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,11 @@ def test_a_recommendation_needs_batches_and_scores():
         recommendation(made_curves({"random": np.ones((1, 1, 4))}), 0.1)
     with pytest.raises(SettingError, match="the share must be one of"):
         recommendation(made_curves({"norm": np.ones((1, 1, 4))}), 0.2)
+
+
+def test_a_control_stays_one_with_another_replacement(rng):
+    noise = rng.normal(scale=0.01, size=(1, 1, 8))
+    curves = made_curves({"h400": 0.5 + noise, "h400-random-tree, sequential": noise})
+    curve = curves.curves["h400-random-tree, sequential"]
+    curves.curves[curve.name] = replace(curve, score="h400-random-tree", replacement="sequential")
+    assert recommendation(curves, 0.1).score == "h400"

@@ -24,6 +24,12 @@ __all__ = ["prune"]
 
 _DEFAULT_SCORES = "leftover,gradient,h400,random"
 """The one to take, the usual one, the paper's, and chance."""
+_THOROUGH_SCORES = (
+    "leftover,leftover-layer,leftover-answers,leftover-response,gradient,fisher-mask,osscar,slimgpt,flap,"
+    "wanda-sp,layer-drop,random"
+)
+"""Ours that do well, and those of others."""
+_THOROUGH_ANSWERS = 4096
 _TEXTS, _FEW_TEXTS = 64, 16
 """To calibrate on: 16,384 tokens and 4,096. With few, a refit of wide layers does much more damage."""
 _N_ORGANIZED, _N_ORGANIZED_QUICKLY = 16, 6
@@ -45,8 +51,13 @@ def prune(
     ] = 0.3,
     scores: Annotated[
         str,
-        typer.Option(metavar="NAMES", help="Scores to compare, separated by commas; 'all' for every one."),
-    ] = _DEFAULT_SCORES,
+        typer.Option(
+            metavar="NAMES",
+            help=f"Scores to compare, separated by commas; 'all' for every one. {_DEFAULT_SCORES} if not "
+            "given.",
+            show_default=False,
+        ),
+    ] = "",
     compensate: Annotated[
         bool,
         typer.Option(help="Refit what is left of each layer by least squares, or replace heads by zero."),
@@ -72,7 +83,11 @@ def prune(
     ] = None,
     evaluation: Annotated[
         int | None,
-        typer.Option(metavar="N", min=4, help="Samples to measure with; by default 16 texts or 96 images."),
+        typer.Option(
+            metavar="N",
+            min=4,
+            help="Samples to measure with; by default 16 texts or 96 images, with --thorough twice as many.",
+        ),
     ] = None,
     eval_data: Annotated[
         str | None,
@@ -97,6 +112,14 @@ def prune(
         typer.Option(metavar="N", min=1, help="Runs of random removal; 3 if not given, 2 with --quick."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Measure at the budget alone, no curve.")] = False,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough",
+            help="Compare the scores of others as well, each refitted in two ways, on more samples; much "
+            "slower, and the surest choice.",
+        ),
+    ] = False,
     controls: Annotated[
         bool,
         typer.Option(
@@ -148,6 +171,7 @@ def prune(
     from haarbor.cli._run_of_model import require_run_of
     from haarbor.cli._said_line import say
 
+    _require_one_pace(quick, thorough, compensate)
     choices = ("auto", "loss", "masked-loss", "classification-loss", "accuracy")
     wanted = checked_choice("--metric", metric, choices)
     # A network that was pruned before has no config.json of its own.
@@ -175,7 +199,7 @@ def prune(
         score_names,
     )
 
-    names = score_names(scores)
+    names = score_names(scores or (_THOROUGH_SCORES if thorough else _DEFAULT_SCORES))
     # Checked before the work, so that no result is lost because it cannot be written.
     files = None if out is None else PrunedFiles(out)
     loaded = (
@@ -191,7 +215,7 @@ def prune(
         eval_data=eval_data,
         n_calibration=calibration or (48 if loaded.images else _FEW_TEXTS if quick else _TEXTS),
         least_calibration=None if calibration or loaded.images else _FEW_TEXTS,
-        n_evaluation=evaluation or (96 if loaded.images else 16),
+        n_evaluation=evaluation or (96 if loaded.images else 16) * (2 if thorough else 1),
         n_tokens=tokens,
         split="lines" if lines else "whole",
         metric=wanted,
@@ -199,6 +223,15 @@ def prune(
     for note in prepared.notes:
         typer.echo(note, err=True)
     require_disjoint(prepared.calibration, prepared.evaluation)
+    replacement: tuple[str, ...] = ("refit",) if compensate else ("zero",)
+    if thorough and prepared.alike:
+        replacement = ("refit", "sequential")
+    elif thorough:
+        typer.echo(
+            "Refitting one layer after another needs samples of one length, so layers are refitted side by "
+            "side only.",
+            err=True,
+        )
     weights = None
     if opened is not None:
         # Checked before the work: a run of another network would be found out only after it.
@@ -214,10 +247,10 @@ def prune(
             shares=shares,
             metric=prepared.metric,
             within="uniform" if uniform else "layer" if within_layer else "network",
-            replacement="refit" if compensate else "zero",
+            replacement=replacement,
             n_seeds=seeds or (2 if quick else 3),
             n_organized=_N_ORGANIZED_QUICKLY if quick else _N_ORGANIZED,
-            n_answers=answers,
+            n_answers=answers or (_THOROUGH_ANSWERS if thorough else None),
             controls=controls,
             heal_steps=heal,
             seed=seed,
@@ -244,6 +277,12 @@ def prune(
         typer.echo(str(failure), err=True)
     if failures:
         raise failures[-1]
+
+
+def _require_one_pace(quick: bool, thorough: bool, compensate: bool) -> None:
+    if thorough and (quick or not compensate):
+        other = "--quick" if quick else "--no-compensate"
+        raise typer.BadParameter(f"must be given without {other}; found both.", param_hint="--thorough")
 
 
 def _print(study: PruningStudy, summary: dict[str, Any], with_controls: bool) -> None:

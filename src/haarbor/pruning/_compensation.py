@@ -343,10 +343,7 @@ def ridge_solution(own: FloatArray, cross: FloatArray, strength: float) -> Float
 
 def joined(batches: Sequence[ModelBatch]) -> ModelBatch:
     """All samples in one batch."""
-    shapes = {
-        tuple((name, tuple(value.shape[1:])) for name, value in sorted(batch.inputs.items()))
-        for batch in batches
-    }
+    shapes = {batch.sample_shapes for batch in batches}
     if len(shapes) != 1:
         raise DataError(
             "the sequential fit runs all calibration samples at once, so they must have one shape; found "

@@ -20,7 +20,7 @@ from haarbor.pruning._head_gates import Replacement, checked_replacement, remove
 from haarbor.pruning._metrics import Measure, Measurement, Metric, measure, metric_named
 from haarbor.pruning._model_batches import ModelBatch, model_batches
 from haarbor.pruning._network_heads import NetworkHeads
-from haarbor.pruning._replacement_fits import FITTED, replacement_fits, require_replacement
+from haarbor.pruning._replacement_fits import FITTED, checked_replacements, replacement_fits
 from haarbor.pruning._scores import checked_names, pruning_scores, score_removal
 
 __all__ = ["DamageCurves", "ScoreCurve", "damage_curves", "measured_without"]
@@ -31,9 +31,12 @@ RANDOM = "random"
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ScoreCurve:
-    """Damage by one score."""
+    """Damage by one score, with one way to make up for the removed heads."""
 
     name: str
+    """Of the score, and after a comma the replacement where that is not the first one asked for."""
+    score: str
+    replacement: str
     damage: FloatArray
     """Shape (n_runs, n_shares, n_batches): one run, or one per seed for "random"."""
     removed: BoolArray
@@ -56,7 +59,8 @@ class DamageCurves:
     higher_is_better: bool
     within: str
     replacement: str
-    """What was done about the removed heads: "refit", "sequential", "zero", "mean", "weights" or "scale"."""
+    """What was done about the removed heads: "refit", "sequential", "zero", "mean", "weights" or "scale".
+    Curves whose name does not say otherwise were measured with it."""
     asked: tuple[tuple[float, ...], ...] = ()
     """For each share, those that were asked for and stand for this number of heads."""
 
@@ -181,7 +185,7 @@ def damage_curves(
     shares: Sequence[float],
     metric: str | Metric | Measure = "loss",
     within: Budget = "network",
-    replacement: str = "refit",
+    replacement: str | Sequence[str] = "refit",
     n_seeds: int = 5,
     on_progress: OnProgress | None = None,
 ) -> DamageCurves:
@@ -203,11 +207,12 @@ def damage_curves(
     within : {"network", "layer", "uniform"}, default "network"
         See :func:`haarbor.pruning.removal`.
     replacement : {"refit", "sequential", "zero", "mean", "weights", "scale"}, default "refit"
-        What is done about removed heads: the rest of their layer is refitted, or they are replaced by zeros
-        or by their mean; "sequential" refits one layer after another; "weights" and "scale" are how others
-        refit, see
-        :func:`haarbor.pruning._replacement_fits.replacement_fits`. It is the same for every score, so that
-        comparisons are fair.
+        Or several of them. What is done about removed heads: the rest of their layer is refitted, or they
+        are replaced by zeros or by their mean; "sequential" refits one layer after another; "weights" and
+        "scale" are how others refit, see :func:`haarbor.pruning._replacement_fits.replacement_fits`. It is
+        the same for every score, so that comparisons are fair. With several every score is measured with
+        each of them, but "random", which is measured with the first. The curves are then named "leftover",
+        with the first, and "leftover, sequential".
     n_seeds : int, default 5
         Number of runs of "random".
     on_progress : function of (step, done, total), optional
@@ -227,7 +232,7 @@ def damage_curves(
     haarbor.pruning.pruning_study : Scores, damage and a recommendation.
     haarbor.plots.damage_figure : Draws the curves.
     """
-    require_replacement(replacement)
+    ways = checked_replacements(replacement)
     if isinstance(n_seeds, bool) or not isinstance(n_seeds, int) or n_seeds < 1:
         raise SettingError(f"n_seeds must be a whole number above 0; found {n_seeds!r}. Pass 5.")
     wanted = checked_names(scores)
@@ -243,25 +248,30 @@ def damage_curves(
             np.random.default_rng(seed).permutation(calibration.heads.n_heads).astype(np.float64)
             for seed in range(n_seeds)
         ]
-    n_trials = len(asked) * sum(map(len, runs.values()))
-    known: dict[bytes, FloatArray] = {}
+    measured = [(name, way) for name in runs for way in (ways[:1] if name == RANDOM else ways)]
+    n_trials = len(asked) * sum(len(runs[name]) for name, _ in measured)
+    known: dict[tuple[bytes, str], FloatArray] = {}
     curves: dict[str, ScoreCurve] = {}
     done = 0
-    for name, orders in runs.items():
+    for name, way in measured:
+        orders = runs[name]
         damage = np.empty((len(orders), len(asked), len(batches)))
         gone: BoolArray = np.empty((len(orders), len(asked), calibration.heads.n_heads), dtype=np.bool_)
         for run, values in enumerate(orders):
             for place, n_removed in enumerate(asked):
                 removed = score_removal(name, values, calibration, n_removed, within=within)
-                key = removed.tobytes()
+                key = (removed.tobytes(), way)
                 if key not in known:
-                    result = measured_without(model, removed, calibration, batches, chosen, replacement)
+                    result = measured_without(model, removed, calibration, batches, chosen, way)
                     known[key] = sign * (result.each - baseline.each)
                 damage[run, place], gone[run, place] = known[key], removed
                 done += 1
                 if on_progress is not None:
                     on_progress("measuring", done, n_trials)
-        curves[name] = ScoreCurve(name=name, damage=frozen(damage), removed=frozen(gone))
+        label = name if way == ways[0] else f"{name}, {way}"
+        curves[label] = ScoreCurve(
+            name=label, score=name, replacement=way, damage=frozen(damage), removed=frozen(gone)
+        )
     return DamageCurves(
         shares=frozen(np.array(list(asked), dtype=np.float64) / calibration.heads.n_heads),
         curves=curves,
@@ -269,7 +279,7 @@ def damage_curves(
         metric=chosen.name,
         higher_is_better=chosen.higher_is_better,
         within=within,
-        replacement=replacement,
+        replacement=ways[0],
         asked=tuple(asked.values()),
     )
 

@@ -46,6 +46,11 @@ class ModelBatch:
         return int(next(iter(self.inputs.values())).shape[0])
 
     @property
+    def sample_shapes(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Shape of every input of one sample, by name."""
+        return tuple((name, tuple(value.shape[1:])) for name, value in sorted(self.inputs.items()))
+
+    @property
     def tokens(self) -> torch.Tensor | None:
         """Token ids, shape (batch, token); None if the model takes something else."""
         for name in ("decoder_input_ids", "input_ids", ""):

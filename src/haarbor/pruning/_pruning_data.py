@@ -38,6 +38,11 @@ class PruningData:
     """Further samples to calibrate on: those after the ones above, up to three times as many; none where the
     data hold no more."""
 
+    @property
+    def alike(self) -> bool:
+        """Whether all calibration samples have one shape, as a refit of one layer after another needs."""
+        return len({batch.sample_shapes for batch in self.calibration}) == 1
+
 
 def pruning_data(
     loaded: LoadedModel,

@@ -22,6 +22,7 @@ from haarbor.pruning._agreeing_calibration import (
 )
 from haarbor.pruning._budgets import Budget, reachable_shares, removal_count
 from haarbor.pruning._calibration_pass import calibration_pass
+from haarbor.pruning._compensation import joined
 from haarbor.pruning._controls import ScoreControls, score_controls
 from haarbor.pruning._damage_curves import RANDOM, DamageCurves, damage_curves
 from haarbor.pruning._footprint import Footprint, footprints
@@ -37,7 +38,7 @@ from haarbor.pruning._model_batches import (
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
 from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._recommendation import Recommendation, recommendation
-from haarbor.pruning._replacement_fits import FITTED, replacement_fits, require_replacement
+from haarbor.pruning._replacement_fits import FITTED, checked_replacements, replacement_fits
 from haarbor.pruning._scores import SCORES, checked_names, needed_parts, scores_named
 
 __all__ = ["PruningStudy", "pruning_study", "score_names"]
@@ -105,13 +106,13 @@ class PruningStudy:
             "origin": {
                 "model": model,
                 "data": data,
-                "score": self.recommendation.score,
+                "score": curves.curves[self.recommendation.score].score,
                 "budget": self.budget,
                 "share": self.recommendation.share,
                 "n_removed": self.recommendation.n_removed,
                 "n_heads": self.recommendation.n_heads,
                 "within": curves.within,
-                "replacement": curves.replacement,
+                "replacement": curves.curves[self.recommendation.score].replacement,
             },
             "metric": curves.metric,
             "baseline": curves.baseline.value,
@@ -256,7 +257,7 @@ def pruning_study(
     shares: Sequence[float],
     metric: str | Metric | Measure = "loss",
     within: Budget = "network",
-    replacement: str = "refit",
+    replacement: str | Sequence[str] = "refit",
     n_seeds: int = 5,
     n_organized: int | None = None,
     n_answers: int | None = None,
@@ -283,6 +284,8 @@ def pruning_study(
     metric : str, Metric or function, default "loss"
     within : {"network", "layer", "uniform"}, default "network"
     replacement : {"refit", "sequential", "zero", "mean", "weights", "scale"}, default "refit"
+        Or several of them: then the recommendation chooses among all pairs of a score and a replacement.
+        Controls are measured with the first.
     n_seeds : int, default 5
     n_organized : int, optional
         Calibration batches whose attention is organised, for scores that need it; all if not given.
@@ -327,7 +330,7 @@ def pruning_study(
     require_network(model)
     names = checked_names(scores)
     _require_score(names)
-    require_replacement(replacement)
+    ways = checked_replacements(replacement)
     require_whole_number("heal_steps", heal_steps)
     if more_calibration is not None:
         require_more(more_calibration)
@@ -340,6 +343,8 @@ def pruning_study(
             f"{len(fitted)} and {len(measured)}. Cut the data into more of them."
         )
     require_disjoint(fitted, measured)
+    if "sequential" in ways:
+        joined(fitted)
     chosen = metric_named(metric)
     if heal_steps:
         require_trainable(model)
@@ -372,7 +377,7 @@ def pruning_study(
         shares=places,
         metric=chosen,
         within=within,
-        replacement=replacement,
+        replacement=ways,
         n_seeds=n_seeds,
         on_progress=on_progress,
     )
@@ -385,14 +390,15 @@ def pruning_study(
         share=budget,
         metric=chosen,
         within=within,
-        replacement=replacement,
+        replacement=ways[0],
         damages=controls,
         on_progress=on_progress,
     )
     best = recommendation(curves, budget)
-    removed = curves.curves[best.score].removed[0, curves.place(budget)]
-    fits = replacement_fits(model, found, removed, replacement) if replacement in FITTED else None
-    means = found.means if replacement == "mean" else None
+    curve = curves.curves[best.score]
+    removed, way = curve.removed[0, curves.place(budget)], curve.replacement
+    fits = replacement_fits(model, found, removed, way) if way in FITTED else None
+    means = found.means if way == "mean" else None
     smaller, pruned, refusal, footprint = None, None, "", None
     # As the metric shows it to the model: a text with its hidden tokens hidden.
     batch = chosen.shown(measured[0])

@@ -21,6 +21,7 @@ class Recommendation:
     """The score that did least damage, chosen on some batches and measured on the others."""
 
     score: str
+    """Name of its curve: with the replacement after a comma where several were compared."""
     share: float
     """Of the heads that go: `n_removed` over `n_heads`."""
     n_removed: int
@@ -81,7 +82,7 @@ def recommendation(curves: DamageCurves, share: float) -> Recommendation:
     haarbor.pruning.damage_curves : Damage by share of heads.
     """
     place = curves.place(share)
-    names = [name for name in curves.curves if name != RANDOM and not _is_control(name)]
+    names = [name for name, curve in curves.curves.items() if name != RANDOM and not _is_control(curve.score)]
     n_batches = curves.baseline.counts.size
     if not names:
         raise SettingError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from haarbor.pruning._compensation import RIDGE, Compensation, LayerFit, compens
 from haarbor.pruning._head_scales import scaled_projection
 from haarbor.pruning._sequential_compensation import sequential_compensation
 
-__all__ = ["FITTED", "replacement_fits", "require_replacement"]
+__all__ = ["FITTED", "checked_replacements", "replacement_fits", "require_replacement"]
 
 FITTED = ("refit", "sequential", "weights", "scale")
 """Replacements that change the projection of the heads that stay; "zero" and "mean" do not."""
@@ -31,6 +32,26 @@ def require_replacement(replacement: object) -> None:
         raise SettingError(
             f"replacement must be one of {', '.join(offered)}; found {found_text(replacement)}. Pass one."
         )
+
+
+def checked_replacements(replacement: object) -> tuple[str, ...]:
+    """One or several ways to make up for removed heads, each once.
+
+    Raises
+    ------
+    SettingError
+        If there is none, or one is not offered.
+
+    Examples
+    --------
+    >>> checked_replacements("refit")
+    ('refit',)
+    """
+    several = isinstance(replacement, Sequence) and not isinstance(replacement, str) and replacement
+    ways = list(replacement) if several else [replacement]  # type: ignore[call-overload]
+    for way in ways:
+        require_replacement(way)
+    return tuple(dict.fromkeys(ways))
 
 
 def replacement_fits(
