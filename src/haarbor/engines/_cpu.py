@@ -23,7 +23,7 @@ _LARGEST_CACHED = 512
 # Parts into which the rows of larger ones are divided: a few for every thread, as the first have more to do.
 _ROW_PARTS = 64
 # So many absolute differences take about as long as compiling the sums over sparse columns.
-_SPARSE_PAYS = 2**31
+_SPARSE_PAYS = 2**28
 
 
 class CpuEngine:

@@ -15,6 +15,7 @@ from haarbor.errors import AffinityError, AffinityWarning
 from haarbor.memory import require_memory
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.options import found_text, is_whole_number
+from haarbor.spectral._entries_in_order import entries_in_order
 from haarbor.spectral._markov import require_square, require_symmetric
 from haarbor.spectral._slices import slice_blocks
 from haarbor.spectral._symmetric_part import symmetric_part
@@ -308,33 +309,35 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
             f"distances must be finite and non-negative; entry ({row}, {column}) is "
             f"{matrix[row, column]:.3g}. Pass a matrix of distances."
         )
-    require_symmetric(matrix, "distances", float(matrix.max()))
+    is_symmetric = require_symmetric(matrix, "distances", float(matrix.max())) == 0
     # A quarter of the largest numbers can be added in pairs; made any smaller, they would take what is
     # small beside them below the smallest numbers.
     exponent = min(excess_exponent(matrix), 2)
-    return affinity_of_distances(scaled(matrix, exponent), exponent)
+    return affinity_of_distances(scaled(matrix, exponent), exponent, is_symmetric=is_symmetric)
 
 
-def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
+def affinity_of_distances(matrix: FloatArray, exponent: int = 0, *, is_symmetric: bool = False) -> FloatArray:
     """Affinity of the distances ``matrix * 2**exponent``, where `matrix` is far from overflow.
+
+    With `is_symmetric` the matrix equals its transpose to the last bit; otherwise the two are averaged.
 
     See Also
     --------
     haarbor.distance_affinity : Affinity from distances.
     """
-    affinity = symmetric_part(matrix)
-    scale = _median_of_all(affinity)
+    distances = matrix if is_symmetric else symmetric_part(matrix)
+    scale = _median_of_all(distances)
+    affinity: FloatArray = np.empty_like(distances, order="C")
 
-    # In place, some rows after the other, so that they stay in cache.
+    # Some rows after the other, so that they stay in cache.
     def weigh(first: int) -> None:
-        rows = affinity[first : first + _ROWS]
+        rows, given = affinity[first : first + _ROWS], distances[first : first + _ROWS]
         with np.errstate(over="ignore"):
             if scale > 0:
-                rows /= scale
+                np.divide(given, -scale, out=rows)
             else:
                 # A zero median counts as 1 in the units of the distances.
-                np.ldexp(rows, exponent, out=rows)
-        np.negative(rows, out=rows)
+                np.negative(np.ldexp(given, exponent), out=rows)
         np.exp(rows, out=rows)
 
     n_items = affinity.shape[0]
@@ -357,10 +360,9 @@ def _median_of_all(symmetric: FloatArray) -> float:
         return float(np.median(symmetric))
     # In order, the zeros of the diagonal come first, and then every other entry twice.
     places = [(place - n_items) // 2 for place in ((symmetric.size - 1) // 2, symmetric.size // 2)]
-    half = np.concatenate([symmetric[row, :row] for row in range(n_items)])
-    half = np.partition(half, sorted({max(0, place) for place in places}))
-    low, high = (half[place] if place >= 0 else 0.0 for place in places)
-    return float((low + high) / 2)
+    found = entries_in_order(symmetric, [max(0, place) for place in places])
+    low, high = (entry if place >= 0 else 0.0 for entry, place in zip(found, places, strict=True))
+    return (low + high) / 2
 
 
 def _slices_of(
