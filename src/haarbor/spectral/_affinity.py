@@ -34,6 +34,7 @@ __all__ = [
 _NEIGHBOURS = 5
 # Rows of a matrix that are worked on at a time, by several threads if there are many.
 _ROWS = 64
+_SIDE = 128
 _MANY_ITEMS = 1000
 # A sum of squares below this has terms that are too small to be squared exactly.
 SMALL_SQUARES = 2.0**-400
@@ -133,10 +134,26 @@ def affinity_of_products(inner: FloatArray, overlap: FloatArray) -> FloatArray:
     haarbor.cosine_affinity : Affinity from cosines.
     """
     n_slices = inner.shape[0]
-    inner = np.triu(inner) + np.triu(inner, 1).T
-    norms = np.sqrt(overlap * overlap.T)
-    affinity = np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0)
-    np.maximum(affinity, 0.0, out=affinity)
+    affinity: FloatArray = np.empty_like(inner)
+
+    # Square by square, which stays in cache: those on the diagonal, and both sides of it at a time.
+    def write(top: int) -> None:
+        rows = slice(top, top + _SIDE)
+        for left in range(0, top + 1, _SIDE):
+            columns = slice(left, left + _SIDE)
+            above = inner[columns, rows]
+            if left == top:
+                above = np.triu(above) + np.triu(above, 1).T
+            norms = np.sqrt(overlap[columns, rows] * overlap[rows, columns].T)
+            cosines = np.divide(above, norms, out=np.zeros_like(above), where=norms > 0)
+            np.maximum(cosines, 0.0, out=cosines)
+            affinity[columns, rows] = cosines
+            affinity[rows, columns] = cosines.T
+
+    threads = usable_cores() if n_slices >= _MANY_ITEMS else 1
+    # The last strips are the longest.
+    for _ in ordered_results(write, range(0, n_slices, _SIDE)[::-1], threads):
+        pass
     empty = np.diagonal(overlap) == 0
     if empty.any():
         warnings.warn(

@@ -61,7 +61,7 @@ def _at(entries: FloatArray, places: Sequence[int]) -> list[float]:
 
 
 def _bracketed(symmetric: FloatArray, first: int, last: int) -> tuple[int, FloatArray] | None:
-    """How many entries lie below a bracket, and those in it; None if it misses a place from `first` to `last`."""
+    """How many entries lie below a bracket of the places, and those in it; None if it misses one of them."""
     n_items = symmetric.shape[0]
     n_entries = n_items * (n_items - 1) // 2
     sample = _sample(symmetric)

@@ -11,8 +11,8 @@ from haarbor.engines import ordered_results
 
 __all__ = ["leading_eigenpairs"]
 
-# A block has so many vectors beyond the wanted ones if these are few: a narrow one takes many steps. Where it is
-# wide enough without them, they cost more than the steps that they save.
+# A block has so many vectors beyond the wanted ones if these are few: a narrow one takes many steps. Where
+# it is wide enough without them, they cost more than the steps that they save.
 _SPARE = 4
 _WIDE_ENOUGH = 12
 # Residues below this, relative to the largest eigenvalue, are as small as those of LAPACK.
@@ -37,8 +37,8 @@ def leading_eigenpairs(
     r"""Eigenpairs of largest :math:`|\lambda|`, by a block Lanczos method.
 
     The same bits in every call, if the products of matrices are. A block is at least as wide as the
-    number of wanted pairs, so that repeated eigenvalues are found as often as they occur; a method that follows one
-    vector can miss them.
+    number of wanted pairs, so that repeated eigenvalues are found as often as they occur; a method that
+    follows one vector can miss them.
 
     Parameters
     ----------
@@ -81,12 +81,11 @@ def leading_eigenpairs(
         begin, end = step * width, (step + 1) * width
         basis[:, begin:end] = block
         image = _product(symmetric, block, threads)
-        # What earlier blocks hold of the image is rounding, and falls to the second pass.
         nearest = slice(max(0, begin - width), end)
-        coefficients = basis[:, nearest].T @ image
+        coefficients, rest = _without(basis[:, :end], nearest, image, threads)
         projected[nearest, begin:end] = coefficients
         projected[begin:end, nearest] = coefficients.T
-        block, rest = _beyond(basis[:, :end], image - basis[:, nearest] @ coefficients)
+        block, rest = _beyond(basis[:, :end], rest)
         # Nothing is left beyond the basis if the matrix has few eigenvalues other than zero.
         if step + 1 not in (next_look, most) and np.abs(rest).max() > _RESIDUE:
             continue
@@ -139,10 +138,32 @@ def _product(symmetric: FloatArray, block: FloatArray, threads: int) -> FloatArr
     return out
 
 
+def _without(
+    basis: FloatArray, nearest: slice, image: FloatArray, threads: int
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients of an image in the last blocks of the basis, and what it has beyond the whole basis."""
+    width = image.shape[1]
+    last = basis[:, nearest]
+    coefficients: FloatArray = np.empty((last.shape[1], width))
+    rest: FloatArray = np.empty(image.shape, order="F")
+
+    def take_away(columns: slice) -> None:
+        some = image[:, columns]
+        coefficients[:, columns] = last.T @ some
+        left = some - last @ coefficients[:, columns]
+        # What earlier blocks hold of the image is rounding, and so is what is left in the last ones; but that
+        # is as large as a small rest itself.
+        rest[:, columns] = left - basis @ (basis.T @ left)
+
+    # The same halves for any number of threads.
+    half = -(-width // 2)
+    for _ in ordered_results(take_away, [slice(0, half), slice(half, width)], threads):
+        pass
+    return coefficients, rest
+
+
 def _beyond(basis: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Orthonormal columns beyond the basis, and the coefficients of `rest` in them."""
-    # Once more: what rounding leaves in the span of the basis is as large as a small rest itself.
-    rest -= basis @ (basis.T @ rest)
     block, coefficients = np.linalg.qr(rest)
     sizes = np.abs(np.diagonal(coefficients))
     if sizes.min() > _INDEPENDENT * sizes.max():

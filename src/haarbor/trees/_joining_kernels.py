@@ -58,7 +58,11 @@ def distances_kernel(by_coordinate, begins, first, past, distances, means):
                 x2, x3 = by_coordinate[c + 2, i], by_coordinate[c + 3, i]
                 for j in range(begin):
                     earlier[j] = (
-                        earlier[j] + (x0 - y0[j]) ** 2 + (x1 - y1[j]) ** 2 + (x2 - y2[j]) ** 2 + (x3 - y3[j]) ** 2
+                        earlier[j]
+                        + (x0 - y0[j]) ** 2
+                        + (x1 - y1[j]) ** 2
+                        + (x2 - y2[j]) ** 2
+                        + (x3 - y3[j]) ** 2
                     )
             for j in range(begin):
                 earlier[j] = np.sqrt(earlier[j])
@@ -72,8 +76,9 @@ def distances_kernel(by_coordinate, begins, first, past, distances, means):
                     for j in range(np.uint64(begins[g]), np.uint64(begins[g + 1])):
                         total += earlier[j]
                     mean[g] += total
-        for g in range(f):
-            mean[g] /= (end - begin) * (begins[g + 1] - begins[g])
+        if end > f + 1:
+            for g in range(f):
+                mean[g] /= (end - begin) * (begins[g + 1] - begins[g])
 
 
 @compiled(fastmath={"nnan", "nsz"}, inner=True)
@@ -101,15 +106,13 @@ def greedy_joins(distances: FloatArray, threshold: float, penalty: float) -> Int
     cluster = np.arange(m)
     nearest = distances.argmin(axis=1)
     least = distances[cluster, nearest]
-    joins_kernel(
-        distances, float(threshold), float(penalty), cluster, nearest, least, np.ones(m, np.int64)
-    )
+    joins_kernel(distances, float(threshold), float(penalty), cluster, nearest, least, np.ones(m, np.int64))
     return cluster
 
 
 @compiled()
 def joins_kernel(distances, threshold, penalty, cluster, nearest, least, size):
-    """What `greedy_joins` says; folder f has its nearest at distance ``least[f]``, or infinity once it joined."""
+    """What `greedy_joins` says; ``least[f]`` is the distance to the nearest of f, infinity once f joined."""
     joined = False
     while True:
         # The first row wins a tie.
