@@ -189,3 +189,25 @@ def test_many_items_give_the_same_bits_for_any_number_of_threads(rng, monkeypatc
         affinity = hb.distance_affinity(distances)
         found.append((affinity.tobytes(), hb.markov_spectrum(affinity).eigenvectors.tobytes()))
     assert found[0] == found[1]
+
+
+def test_what_is_symmetric_up_to_rounding_gives_a_symmetric_matrix(rng):
+    affinity = rng.uniform(0.1, 1, size=(40, 40))
+    affinity = (affinity + affinity.T) / 2
+    nearly = affinity * (1 + 1e-12 * rng.normal(size=affinity.shape))
+    for given, is_symmetric in ((affinity, True), (nearly, False)):
+        symmetric, first = _markov._normalised(given, 0, is_symmetric=is_symmetric, smallest=given.min())
+        assert (symmetric == symmetric.T).all()
+        assert_close(symmetric @ first, 2 * first)
+    assert _markov._checked(affinity).is_symmetric
+    assert not _markov._checked(nearly).is_symmetric
+
+
+def test_small_affinities_count_as_zero_and_the_given_matrix_stays(rng):
+    affinity = np.full((4, 4), 1e-9)
+    affinity[:2, :2] = affinity[2:, 2:] = 0.5
+    kept = affinity.copy()
+    found = hb.markov_spectrum(affinity)
+    assert (affinity == kept).all()
+    affinity[affinity < 0.1] = 0
+    assert found.eigenvectors.tobytes() == hb.markov_spectrum(affinity).eigenvectors.tobytes()

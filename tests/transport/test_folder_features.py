@@ -76,3 +76,22 @@ def test_folders_seen_by_more_rows_stand_first():
     assert sorted(raised.column.tolist()) == list(range(raised.n_folders))
     assert set(in_order[:2]) == {(0, 1), (0, 1, 2, 3)}
     assert in_order[2] == (2, 3)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5])
+def test_folders_are_ordered_by_the_rows_in_which_they_can_be_non_zero(rng, share):
+    tree = random_tree(rng, 23)
+    present = rng.random((70, 23)) < share
+    weights = tree.pruned.raised_weights(1.0, 0.0)
+    reach = [present[:, tree.pruned.members(f)].any(axis=1).sum() for f in np.flatnonzero(weights)]
+    found = raised_folders(tree, 1.0, 0.0, present)
+    by_column = np.empty(found.n_folders, np.int64)
+    scattered = raised_folders(tree, 1.0, 0.0)
+    values = np.zeros((23 + found.n_folders, 70), bool)
+    values[:23] = present.T
+    for g in range(found.n_folders):
+        values[23 + g] = values[
+            scattered.children[scattered.child_begins[g] : scattered.child_begins[g + 1]]
+        ].any(axis=0)
+        by_column[found.column[g]] = values[23 + g].sum()
+    assert by_column.tolist() == sorted(reach, reverse=True)

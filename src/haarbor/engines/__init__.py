@@ -9,6 +9,7 @@ from haarbor.engines._engine import FeatureBlock, L1Engine, checked_sums
 from haarbor.engines._engine_choice import engine_named
 from haarbor.engines._engine_text import engine_text
 from haarbor.engines._gpu_engine import GpuEngine
+from haarbor.engines._mirrored_square import mirror
 from haarbor.engines._parallel_map import parallel_map
 from haarbor.engines._row_parts import RowsEngine, joined_rows, row_parts
 from haarbor.engines._row_products import add_row_products, add_sparse_products
@@ -34,6 +35,7 @@ __all__ = [
     "engine_text",
     "is_on_device",
     "joined_rows",
+    "mirror",
     "numbers_in_memory_order",
     "ordered_results",
     "parallel_map",

@@ -22,8 +22,9 @@ __all__ = ["CpuEngine"]
 _LARGEST_CACHED = 512
 # Parts into which the rows of larger ones are divided: a few for every thread, as the first have more to do.
 _ROW_PARTS = 64
-# So many absolute differences take about as long as compiling the sums over sparse columns.
-_SPARSE_PAYS = 2**31
+# From so many absolute differences on, sparse columns are looked for. One call may save less than it takes to
+# compile the sums over them; but that is done once and kept, and a questionnaire calls several times.
+_SPARSE_PAYS = 2**28
 
 
 class CpuEngine:

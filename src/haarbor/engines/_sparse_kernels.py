@@ -108,20 +108,23 @@ def entries_l1_kernel(
 
 def add_entries_products(found: Entries, inner: FloatArray, overlap: FloatArray) -> None:
     """inner[i, j] += <x_i, x_j> for i <= j; overlap[i, j] += <x_i^2, v_j>, v_j being 1 where x_j is not 0."""
-    entries_products_kernel(found.row, found.value, found.column_ends, inner, overlap)
+    column_begins = np.concatenate([[0], found.column_ends])
+    entries_products_kernel(
+        found.row, found.value, column_begins, found.row_begins, found.place, found.column, inner, overlap
+    )
 
 
 @compiled()
-def entries_products_kernel(row, value, column_ends, inner, overlap):
-    """What `add_entries_products` says."""
-    begin = 0
-    for end in column_ends:
-        for p in range(begin, end):
-            i, x = row[p], np.float64(value[p])
-            mine, squares = inner[i], overlap[i]
+def entries_products_kernel(row, value, column_begins, row_begins, place, column, inner, overlap):
+    """What `add_entries_products` says; row after row, which then stay in cache."""
+    for i in range(row_begins.size - 1):
+        mine, squares = inner[i], overlap[i]
+        for k in range(row_begins[i], row_begins[i + 1]):
+            p, c = place[k], column[k]
+            x = np.float64(value[p])
             square = x * x
-            for other in range(begin, end):
-                squares[row[other]] += square
-            for other in range(p, end):
-                mine[row[other]] += x * np.float64(value[other])
-        begin = end
+            # Numbers without a sign: an index that could be negative would be checked at every step.
+            for other in range(np.uint64(column_begins[c]), np.uint64(column_begins[c + 1])):
+                squares[np.uint64(row[other])] += square
+            for other in range(np.uint64(p), np.uint64(column_begins[c + 1])):
+                mine[np.uint64(row[other])] += x * np.float64(value[other])

@@ -408,8 +408,8 @@ class Questionnaire:
 
     def _affinity(self, axis: str, trees: Mapping[str, PartitionTree]) -> FloatArray:
         distances = self.emd.distances(axis, trees)
-        require_symmetric(distances, "distances", float(distances.max()))
-        return affinity_of_distances(distances, self.exponent)
+        gap = require_symmetric(distances, "distances", float(distances.max()))
+        return affinity_of_distances(distances, self.exponent, is_symmetric=gap == 0)
 
     def answer(self) -> Organization:
         """Trees after all iterations."""

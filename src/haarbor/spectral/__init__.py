@@ -12,6 +12,7 @@ from haarbor.spectral._affinity import (
 )
 from haarbor.spectral._device_spectrum import device_spectrum
 from haarbor.spectral._diffusion import DiffusionMap, diffusion_map
+from haarbor.spectral._entries_in_order import entries_in_order
 from haarbor.spectral._markov import (
     MarkovSpectrum,
     checked_affinity,
@@ -32,6 +33,7 @@ __all__ = [
     "device_spectrum",
     "diffusion_map",
     "distance_affinity",
+    "entries_in_order",
     "gaussian_affinity",
     "kernel_of_distances",
     "markov_spectrum",

@@ -15,6 +15,7 @@ from haarbor.errors import AffinityError, AffinityWarning
 from haarbor.memory import require_memory
 from haarbor.named_axes import axis_names, checked_tensor, n_axes_of
 from haarbor.options import found_text, is_whole_number
+from haarbor.spectral._entries_in_order import entries_in_order
 from haarbor.spectral._markov import require_square, require_symmetric
 from haarbor.spectral._slices import slice_blocks
 from haarbor.spectral._symmetric_part import symmetric_part
@@ -33,6 +34,7 @@ __all__ = [
 _NEIGHBOURS = 5
 # Rows of a matrix that are worked on at a time, by several threads if there are many.
 _ROWS = 64
+_SIDE = 128
 _MANY_ITEMS = 1000
 # A sum of squares below this has terms that are too small to be squared exactly.
 SMALL_SQUARES = 2.0**-400
@@ -132,10 +134,26 @@ def affinity_of_products(inner: FloatArray, overlap: FloatArray) -> FloatArray:
     haarbor.cosine_affinity : Affinity from cosines.
     """
     n_slices = inner.shape[0]
-    inner = np.triu(inner) + np.triu(inner, 1).T
-    norms = np.sqrt(overlap * overlap.T)
-    affinity = np.divide(inner, norms, out=np.zeros_like(inner), where=norms > 0)
-    np.maximum(affinity, 0.0, out=affinity)
+    affinity: FloatArray = np.empty_like(inner)
+
+    # Square by square, which stays in cache: those on the diagonal, and both sides of it at a time.
+    def write(top: int) -> None:
+        rows = slice(top, top + _SIDE)
+        for left in range(0, top + 1, _SIDE):
+            columns = slice(left, left + _SIDE)
+            above = inner[columns, rows]
+            if left == top:
+                above = np.triu(above) + np.triu(above, 1).T
+            norms = np.sqrt(overlap[columns, rows] * overlap[rows, columns].T)
+            cosines = np.divide(above, norms, out=np.zeros_like(above), where=norms > 0)
+            np.maximum(cosines, 0.0, out=cosines)
+            affinity[columns, rows] = cosines
+            affinity[rows, columns] = cosines.T
+
+    threads = usable_cores() if n_slices >= _MANY_ITEMS else 1
+    # The last strips are the longest.
+    for _ in ordered_results(write, range(0, n_slices, _SIDE)[::-1], threads):
+        pass
     empty = np.diagonal(overlap) == 0
     if empty.any():
         warnings.warn(
@@ -308,33 +326,35 @@ def distance_affinity(distances: npt.ArrayLike) -> FloatArray:
             f"distances must be finite and non-negative; entry ({row}, {column}) is "
             f"{matrix[row, column]:.3g}. Pass a matrix of distances."
         )
-    require_symmetric(matrix, "distances", float(matrix.max()))
+    is_symmetric = require_symmetric(matrix, "distances", float(matrix.max())) == 0
     # A quarter of the largest numbers can be added in pairs; made any smaller, they would take what is
     # small beside them below the smallest numbers.
     exponent = min(excess_exponent(matrix), 2)
-    return affinity_of_distances(scaled(matrix, exponent), exponent)
+    return affinity_of_distances(scaled(matrix, exponent), exponent, is_symmetric=is_symmetric)
 
 
-def affinity_of_distances(matrix: FloatArray, exponent: int = 0) -> FloatArray:
+def affinity_of_distances(matrix: FloatArray, exponent: int = 0, *, is_symmetric: bool = False) -> FloatArray:
     """Affinity of the distances ``matrix * 2**exponent``, where `matrix` is far from overflow.
+
+    With `is_symmetric` the matrix equals its transpose to the last bit; otherwise the two are averaged.
 
     See Also
     --------
     haarbor.distance_affinity : Affinity from distances.
     """
-    affinity = symmetric_part(matrix)
-    scale = _median_of_all(affinity)
+    distances = matrix if is_symmetric else symmetric_part(matrix)
+    scale = _median_of_all(distances)
+    affinity: FloatArray = np.empty_like(distances, order="C")
 
-    # In place, some rows after the other, so that they stay in cache.
+    # Some rows after the other, so that they stay in cache.
     def weigh(first: int) -> None:
-        rows = affinity[first : first + _ROWS]
+        rows, given = affinity[first : first + _ROWS], distances[first : first + _ROWS]
         with np.errstate(over="ignore"):
             if scale > 0:
-                rows /= scale
+                np.divide(given, -scale, out=rows)
             else:
                 # A zero median counts as 1 in the units of the distances.
-                np.ldexp(rows, exponent, out=rows)
-        np.negative(rows, out=rows)
+                np.negative(np.ldexp(given, exponent), out=rows)
         np.exp(rows, out=rows)
 
     n_items = affinity.shape[0]
@@ -357,10 +377,9 @@ def _median_of_all(symmetric: FloatArray) -> float:
         return float(np.median(symmetric))
     # In order, the zeros of the diagonal come first, and then every other entry twice.
     places = [(place - n_items) // 2 for place in ((symmetric.size - 1) // 2, symmetric.size // 2)]
-    half = np.concatenate([symmetric[row, :row] for row in range(n_items)])
-    half = np.partition(half, sorted({max(0, place) for place in places}))
-    low, high = (half[place] if place >= 0 else 0.0 for place in places)
-    return float((low + high) / 2)
+    found = entries_in_order(symmetric, [max(0, place) for place in places])
+    low, high = (entry if place >= 0 else 0.0 for entry, place in zip(found, places, strict=True))
+    return (low + high) / 2
 
 
 def _slices_of(

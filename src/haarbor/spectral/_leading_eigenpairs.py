@@ -11,8 +11,10 @@ from haarbor.engines import ordered_results
 
 __all__ = ["leading_eigenpairs"]
 
-# Vectors of a block beyond the wanted ones: they make the wanted ones converge sooner.
+# A block has so many vectors beyond the wanted ones if these are few: a narrow one takes many steps. Where
+# it is wide enough without them, they cost more than the steps that they save.
 _SPARE = 4
+_WIDE_ENOUGH = 12
 # Residues below this, relative to the largest eigenvalue, are as small as those of LAPACK.
 _RESIDUE = 1e-15
 # The basis is looked at when it has this many blocks, and then when the residues of the last two looks say
@@ -25,8 +27,8 @@ _LARGEST_SHARE = 0.4
 _ORTHOGONAL = 1e-8
 _INDEPENDENT = 1e-3
 _MOST_PASSES = 6
-# Into so many parts the rows of a product are divided, however many threads there are.
-_ROW_PARTS = 4
+# Products take so many rows at a time.
+_GROUP = 4
 
 
 def leading_eigenpairs(
@@ -34,9 +36,9 @@ def leading_eigenpairs(
 ) -> tuple[FloatArray, FloatArray] | None:
     r"""Eigenpairs of largest :math:`|\lambda|`, by a block Lanczos method.
 
-    The same bits in every call, if the products of matrices are. A block is wider than the number of
-    wanted pairs, so that repeated eigenvalues are found as often as they occur; a method that follows one
-    vector can miss them.
+    The same bits in every call, if the products of matrices are. A block is at least as wide as the
+    number of wanted pairs, so that repeated eigenvalues are found as often as they occur; a method that
+    follows one vector can miss them.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ def leading_eigenpairs(
     ([1.0, 0.5], [0.0, 1.0, 0.0])
     """
     n_items = symmetric.shape[0]
-    width = wanted + _SPARE
+    width = max(wanted, min(wanted + _SPARE, _WIDE_ENOUGH))
     most = min(int(_LARGEST_SHARE * n_items) // width, _MOST_BLOCKS)
     if most < _FIRST_LOOKS[0]:
         return None
@@ -79,10 +81,11 @@ def leading_eigenpairs(
         begin, end = step * width, (step + 1) * width
         basis[:, begin:end] = block
         image = _product(symmetric, block, threads)
-        coefficients = basis[:, :end].T @ image
-        projected[:end, begin:end] = coefficients
-        projected[begin:end, :end] = coefficients.T
-        block, rest = _beyond(basis[:, :end], image - basis[:, :end] @ coefficients)
+        nearest = slice(max(0, begin - width), end)
+        coefficients, rest = _without(basis[:, :end], nearest, image, threads)
+        projected[nearest, begin:end] = coefficients
+        projected[begin:end, nearest] = coefficients.T
+        block, rest = _beyond(basis[:, :end], rest)
         # Nothing is left beyond the basis if the matrix has few eigenvalues other than zero.
         if step + 1 not in (next_look, most) and np.abs(rest).max() > _RESIDUE:
             continue
@@ -119,21 +122,48 @@ def _next_look(looks: list[tuple[int, float]]) -> int:
 
 def _product(symmetric: FloatArray, block: FloatArray, threads: int) -> FloatArray:
     """Product of the matrix with some vectors, part of its rows after the other."""
-    out: FloatArray = np.empty((symmetric.shape[0], block.shape[1]))
-    step = -(-symmetric.shape[0] // _ROW_PARTS)
+    from haarbor.engines import add_row_products
+
+    n_items = symmetric.shape[0]
+    out: FloatArray = np.zeros((n_items, block.shape[1]))
+    by_vector = np.ascontiguousarray(block.T)
+    # Every entry is summed by itself: where the rows are parted changes no bit.
+    step = _GROUP * -(-n_items // (_GROUP * threads))
 
     def multiply(first: int) -> None:
-        np.matmul(symmetric[first : first + step], block, out=out[first : first + step])
+        add_row_products(symmetric[first : first + step], by_vector, False, out[first : first + step])
 
-    for _ in ordered_results(multiply, range(0, symmetric.shape[0], step), threads):
+    for _ in ordered_results(multiply, range(0, n_items, step), threads):
         pass
     return out
 
 
+def _without(
+    basis: FloatArray, nearest: slice, image: FloatArray, threads: int
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients of an image in the last blocks of the basis, and what it has beyond the whole basis."""
+    width = image.shape[1]
+    last = basis[:, nearest]
+    coefficients: FloatArray = np.empty((last.shape[1], width))
+    rest: FloatArray = np.empty(image.shape, order="F")
+
+    def take_away(columns: slice) -> None:
+        some = image[:, columns]
+        coefficients[:, columns] = last.T @ some
+        left = some - last @ coefficients[:, columns]
+        # What earlier blocks hold of the image is rounding, and so is what is left in the last ones; but that
+        # is as large as a small rest itself.
+        rest[:, columns] = left - basis @ (basis.T @ left)
+
+    # The same halves for any number of threads.
+    half = -(-width // 2)
+    for _ in ordered_results(take_away, [slice(0, half), slice(half, width)], threads):
+        pass
+    return coefficients, rest
+
+
 def _beyond(basis: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Orthonormal columns beyond the basis, and the coefficients of `rest` in them."""
-    # Once more: what rounding leaves in the span of the basis is as large as a small rest itself.
-    rest -= basis @ (basis.T @ rest)
     block, coefficients = np.linalg.qr(rest)
     sizes = np.abs(np.diagonal(coefficients))
     if sizes.min() > _INDEPENDENT * sizes.max():

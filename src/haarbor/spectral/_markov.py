@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -113,12 +113,13 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     >>> spectrum.eigenvectors.round(4).tolist()
     [[1.0, 1.0], [1.0, -1.0]]
     """
-    weights = checked_affinity(affinity)
+    weights, smallest, largest, is_symmetric = _checked(affinity)
     n_items = weights.shape[0]
     wanted = min(_N_EIGENPAIRS, n_items)
     if n_eigenpairs is not None:
         wanted = require_whole_number("n_eigenpairs", n_eigenpairs, 1, n_items)
-    symmetric, first = _normalised(weights, max(0, int(np.frexp(weights.max())[1]) - 512))
+    exponent = max(0, int(np.frexp(largest)[1]) - 512)
+    symmetric, first = _normalised(weights, exponent, is_symmetric=is_symmetric, smallest=smallest)
     values, vectors = _eigenpairs(symmetric, wanted)
     # eigh ascends, and negative eigenvalues count by size.
     order = np.argsort(-np.abs(values), kind="stable")[1:wanted]
@@ -131,58 +132,79 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     )
 
 
-def _normalised(affinity: FloatArray, exponent: int) -> tuple[FloatArray, FloatArray]:
+def _normalised(
+    affinity: FloatArray, exponent: int, *, is_symmetric: bool, smallest: float
+) -> tuple[FloatArray, FloatArray]:
     """The symmetric matrix of the chain, its first eigenvalue raised to 2, and its first eigenvector.
 
     Some rows after the other, so that they stay in cache. The affinity is divided by two to the power of
     `exponent` first: the chain does not depend on its scale, and rows of very large numbers cannot be added.
     """
     n_items = affinity.shape[0]
-    weights: FloatArray = np.empty((n_items, n_items))
+    symmetric: FloatArray = np.empty((n_items, n_items))
     degree, squares = np.empty(n_items), np.empty(n_items)
     threads = usable_cores() if n_items >= _MANY_ITEMS else 1
     parts = [slice(first, first + _ROWS) for first in range(0, n_items, _ROWS)]
+    as_it_is = smallest > _SMALLEST_AFFINITY and not exponent
+    weights: FloatArray = affinity if as_it_is else np.empty((n_items, n_items))
 
-    def take(rows: slice) -> None:
-        some = np.where(affinity[rows] > _SMALLEST_AFFINITY, affinity[rows], 0.0)
-        weights[rows] = np.ldexp(some, -exponent) if exponent else some
+    def add_rows(rows: slice) -> None:
+        if not as_it_is:
+            some = np.where(affinity[rows] > _SMALLEST_AFFINITY, affinity[rows], 0.0)
+            weights[rows] = np.ldexp(some, -exponent) if exponent else some
         weights[rows].sum(axis=1, out=degree[rows])
 
-    def by_density(rows: slice) -> None:
-        weights[rows] /= degree[rows, None]
-        weights[rows] /= degree[None, :]
-        weights[rows].sum(axis=1, out=squares[rows])
-
-    for _ in ordered_results(take, parts, threads):
+    for _ in ordered_results(add_rows, parts, threads):
         pass
     if (degree == 0).any():
         raise AffinityError(
             f"every item needs a positive affinity to some item, itself included, and above 1e-08; item "
             f"{int(np.argmax(degree == 0))} has none. Put ones on the diagonal, or drop the item."
         )
-    for _ in ordered_results(by_density, parts, threads):
-        pass
-    scale = np.sqrt(squares)
+    shares = 1.0 / degree
 
-    def by_row_sums(rows: slice) -> None:
-        weights[rows] /= scale[rows, None]
-        weights[rows] /= scale[None, :]
+    def add_by_density(rows: slice) -> None:
+        (weights[rows] * shares).sum(axis=1, out=squares[rows])
 
-    for _ in ordered_results(by_row_sums, parts, threads):
+    for _ in ordered_results(add_by_density, parts, threads):
         pass
+    scale = np.sqrt(squares * shares)
+    shares /= scale
     first = scale / np.linalg.norm(scale)
-    symmetric = symmetric_part(weights)
-    # Raising the first eigenvalue from 1 to 2 keeps it apart from others that are 1 as well.
-    symmetric += np.outer(first, first, out=weights)
-    return symmetric, first
+
+    # Products of two numbers in any order are the same to the last bit: so is the matrix and its transpose.
+    def by_both(rows: slice) -> None:
+        here = symmetric[rows]
+        np.multiply.outer(shares[rows], shares, out=here)
+        here *= weights[rows]
+        # Raising the first eigenvalue from 1 to 2 keeps it apart from others that are 1 as well.
+        here += np.multiply.outer(first[rows], first)
+
+    for _ in ordered_results(by_both, parts, threads):
+        pass
+    return symmetric if is_symmetric else symmetric_part(symmetric), first
 
 
 def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
     """`affinity` as a float64 matrix after checking that it is one."""
+    return _checked(affinity).matrix
+
+
+class _Checked(NamedTuple):
+    """An affinity, and what is known of it after the checks."""
+
+    matrix: FloatArray
+    smallest: float
+    largest: float
+    is_symmetric: bool
+    """Whether it equals its transpose to the last bit."""
+
+
+def _checked(affinity: npt.ArrayLike) -> _Checked:
     matrix = require_square(affinity, "affinity")
     # A comparison with NaN is false, so that this is true of usable numbers only.
-    largest = float(matrix.max())
-    usable = matrix.min() >= 0 and largest < np.inf
+    smallest, largest = float(matrix.min()), float(matrix.max())
+    usable = smallest >= 0 and largest < np.inf
     if not usable and not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
         raise AffinityError(
@@ -195,8 +217,8 @@ def checked_affinity(affinity: npt.ArrayLike) -> FloatArray:
             f"affinity must be non-negative; entry ({row}, {column}) is {matrix[row, column]:.3g}. "
             "Floor it at zero, or pass distances to distance_affinity."
         )
-    require_symmetric(matrix, "affinity", max(1.0, largest))
-    return matrix
+    gap = require_symmetric(matrix, "affinity", max(1.0, largest))
+    return _Checked(matrix, smallest, largest, gap == 0)
 
 
 def require_own_affinity(matrix: FloatArray) -> None:
@@ -224,9 +246,16 @@ def require_square(given: npt.ArrayLike, name: str) -> FloatArray:
         return array.astype(np.float64, copy=False)
 
 
-def require_symmetric(matrix: FloatArray, name: str, size: float) -> None:
-    """Raise unless a non-negative matrix is symmetric up to the rounding of numbers as large as `size`."""
-    if asymmetry(matrix) > _SYMMETRY_TOL * size:
+def require_symmetric(matrix: FloatArray, name: str, size: float) -> float:
+    """Largest difference of a non-negative matrix to its transpose.
+
+    Raises
+    ------
+    AffinityError
+        If that is more than the rounding of numbers as large as `size`.
+    """
+    largest = asymmetry(matrix)
+    if largest > _SYMMETRY_TOL * size:
         gap = np.abs(matrix - matrix.T)
         row, column = np.unravel_index(int(np.argmax(gap)), gap.shape)
         raise AffinityError(
@@ -234,6 +263,7 @@ def require_symmetric(matrix: FloatArray, name: str, size: float) -> None:
             f"{gap.max():.1e}. Average it with its transpose"
             + (", or pass distances." if name == "affinity" else ".")
         )
+    return largest
 
 
 @cache

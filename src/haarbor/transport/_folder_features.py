@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -127,7 +128,7 @@ def _products_of_runs(
     return np.concatenate(runs), np.multiply.outer(left_sizes, right_sizes).ravel()
 
 
-def _reach(present: BoolArray, children: IntArray, counts: IntArray) -> IntArray:
+def _reach(present: BoolArray, children: IntArray, counts: IntArray, levels: IntArray) -> IntArray:
     """In how many rows each item, and then each folder, can be non-zero.
 
     Parameters
@@ -135,15 +136,25 @@ def _reach(present: BoolArray, children: IntArray, counts: IntArray) -> IntArray
     present : ndarray of bool, shape (n_rows, n)
     children, counts : ndarray of int
         The next ``counts[g]`` children are those of folder ``g``, numbered as in `RaisedFolders`.
+    levels : ndarray of int
+        Level of each folder, the deepest first; its children are deeper.
     """
-    # Eight rows to a byte.
-    items = np.packbits(present.T, axis=1)
-    seen = np.empty((items.shape[0] + counts.size, items.shape[1]), np.uint8)
-    seen[: items.shape[0]] = items
-    begin = 0
-    for folder, end in enumerate(np.cumsum(counts).tolist(), start=items.shape[0]):
-        np.bitwise_or.reduce(seen[children[begin:end]], axis=0, out=seen[folder])
-        begin = end
+    # Eight rows to a byte; a copy with contiguous items is packed sooner.
+    items = np.packbits(np.ascontiguousarray(present.T), axis=1)
+    n_items = items.shape[0]
+    seen = np.empty((n_items + counts.size, items.shape[1]), np.uint8)
+    seen[:n_items] = items
+    begins = np.concatenate([[0], np.cumsum(counts)])
+    # All folders of a level at once.
+    cuts = [0, *(np.flatnonzero(np.diff(levels)) + 1).tolist(), counts.size]
+    for first, past in pairwise(cuts if counts.size else [0]):
+        below = children[begins[first] : begins[past]]
+        np.bitwise_or.reduceat(
+            seen[below],
+            begins[first:past] - begins[first],
+            axis=0,
+            out=seen[n_items + first : n_items + past],
+        )
     reach: IntArray = np.bitwise_count(seen).sum(axis=1, dtype=np.int64)
     return reach
 
@@ -182,7 +193,7 @@ def raised_folders(
     scale = np.concatenate([weights[larger] / pruned.sizes[larger], added[alone]])
     column = np.arange(scale.size)
     if present is not None:
-        reach = _reach(present, below, counts)
+        reach = _reach(present, below, counts, pruned.first_level[larger])
         reach = np.concatenate([reach[n_items:], reach[alone]])
         column[np.argsort(-reach, kind="stable")] = np.arange(scale.size)
     return RaisedFolders(

@@ -131,6 +131,7 @@ class FolderMeans:
         self._tensor = _last_axis_first(tensor)
         self._shape = self._tensor.shape
         self._present: dict[str, BoolArray | None] = {}
+        self._turned: FloatArray | None = None
         self._kept_sums: tuple[tuple[PartitionTree, ...], FloatArray] | None = None
 
     def n_items(self, axis: str) -> int:
@@ -220,7 +221,13 @@ class FolderMeans:
         self, axis: str, raised: RaisedFolders, engine: L1Engine, *, with_ground: bool
     ) -> FloatArray:
         """Sums of :meth:`l1_sums` for a matrix: one product over no outer axes, which is a ground one."""
-        items = np.ascontiguousarray(self._tensor if axis == self._axes[0] else self._tensor.T)
+        if axis != self._axes[0]:
+            items = self._tensor.T
+        else:
+            # The features of either axis lie side by side.
+            if self._turned is None:
+                self._turned = np.ascontiguousarray(self._tensor.T)
+            items = self._turned.T
         ground = [MatrixBlock(items=items, raised=None, target=0)] if with_ground else []
         blocks = [*ground, MatrixBlock(items=items, raised=raised, target=2)]
         n_items = items.shape[0]

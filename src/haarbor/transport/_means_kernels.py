@@ -166,19 +166,30 @@ def transposed_means_kernel(
 
 
 @compiled()
-def matrix_means(items, children, child_begins, group_scale, group_column, work, out):
-    """out[i, column of g] = scaled sum of row i of `items` over the folder g, made from its children."""
-    n_features = items.shape[1]
-    for i in range(items.shape[0]):
-        source, target = items[i], out[i]
-        for f in range(n_features):
-            work[f] = source[f]
+def matrix_means(features, children, child_begins, group_scale, group_column, sums, out):
+    """out[i, column of g] = scaled sum of column i of `features` over the folder g, made from its children.
+
+    `features` has one row per feature, and `sums` one of zeros per folder: whole rows are added at a time.
+    """
+    n_features, n_items = features.shape
+    for group in range(group_scale.size):
+        total = sums[group]
+        for place in range(child_begins[group], child_begins[group + 1]):
+            child = children[place]
+            if child < n_features:
+                feature = features[child]
+                for i in range(n_items):
+                    total[i] += feature[i]
+            else:
+                earlier = sums[child - n_features]
+                for i in range(n_items):
+                    total[i] += earlier[i]
+    # Sixteen items at a time, so that what is written stays in cache.
+    for first in range(0, n_items, 16):
         for group in range(group_scale.size):
-            total = work[0] * 0
-            for place in range(child_begins[group], child_begins[group + 1]):
-                total += work[children[place]]
-            work[n_features + group] = total
-            target[group_column[group]] = total * group_scale[group]
+            scale, column, total = group_scale[group], group_column[group], sums[group]
+            for i in range(first, min(first + 16, n_items)):
+                out[i, column] = total[i] * scale
 
 
 @compiled()

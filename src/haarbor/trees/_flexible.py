@@ -7,7 +7,7 @@ import numpy as np
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import SettingError
 from haarbor.options import require_real_number
-from haarbor.spectral import MarkovSpectrum
+from haarbor.spectral import MarkovSpectrum, entries_in_order
 from haarbor.trees._partition_tree import PartitionTree
 
 __all__ = ["flexible_tree"]
@@ -80,13 +80,13 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
     time = 1.0
     while folder.max() > 0:
         between = folder_distances(spectrum.diffusion_coordinates(time), folder, folder.max() + 1)
+        np.fill_diagonal(between, np.inf)
         identical = _identical_groups(between, _IDENTICAL if time == 1.0 else 0.0)
         if identical.max() + 1 < between.shape[0]:
             # Diffusion cannot tell these apart, so the time is not doubled for this step.
             folder = identical[folder]
             partitions.append(folder)
             continue
-        np.fill_diagonal(between, np.inf)
         median = _median_with_infinities(between)
         joined = greedy_joins(between, median, median / eagerness)
         folder = np.unique(joined, return_inverse=True)[1][folder]
@@ -97,13 +97,11 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
 
 def _identical_groups(between: FloatArray, tolerance: float) -> IntArray:
     """Group of each folder, groups numbered from 0, folders within `tolerance` together."""
-    alike = between <= tolerance
-    np.fill_diagonal(alike, True)
-    if alike.sum() == alike.shape[0]:
-        return np.arange(alike.shape[0])
+    if between.min() > tolerance:
+        return np.arange(between.shape[0])
     from scipy.sparse.csgraph import connected_components
 
-    groups: IntArray = connected_components(alike, directed=False)[1]
+    groups: IntArray = connected_components(between <= tolerance, directed=False)[1]
     return groups
 
 
@@ -113,7 +111,5 @@ def _median_with_infinities(between: FloatArray) -> float:
     middle = between.size // 2
     # In order, every distance comes twice, and the diagonal last: half of the matrix says it all.
     places = [place // 2 for place in (middle - 1, middle) if place < n_folders * (n_folders - 1)]
-    half = np.concatenate([between[folder, :folder] for folder in range(n_folders)])
-    half = np.partition(half, sorted(set(places)))
-    low, high = (half[places[0]], half[places[1]]) if len(places) == 2 else (half[places[0]], np.inf)
+    low, high = [*entries_in_order(between, places), np.inf][:2]
     return float(high) if between.size % 2 else float((low + high) / 2)

@@ -4,66 +4,94 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.compiled import compiled
+from haarbor.engines import mirror, ordered_results, usable_cores
 
 __all__ = ["folder_distances", "greedy_joins"]
+
+# From this number of items on, several threads share the work, which is divided into so many parts.
+_MANY_ITEMS = 500
+_PARTS = 16
+# Coordinates that are added at a time.
+_AT_ONCE = 4
 
 
 def folder_distances(coordinates: FloatArray, folder: IntArray, n_folders: int) -> FloatArray:
     """Mean Euclidean distance between the items of every two folders, zeros on the diagonal."""
-    # Memory comes from Python: a kernel that takes its own is compiled much longer.
+    n_items, n_coordinates = coordinates.shape
+    # Folder after folder, so that each of them has its sums to itself, whatever thread makes them.
+    order = np.argsort(folder, kind="stable")
+    begins = np.concatenate([[0], np.cumsum(np.bincount(folder, minlength=n_folders))])
+    # One row per coordinate, so that an item is compared with many others at a time; zeros after the last.
+    by_coordinate = np.zeros((-(-n_coordinates // _AT_ONCE) * _AT_ONCE, n_items))
+    by_coordinate[:n_coordinates] = coordinates[order].T
     means = np.zeros((n_folders, n_folders))
-    # One row per coordinate, so that an item is compared with many others at a time.
-    by_coordinate = np.ascontiguousarray(coordinates.T)
-    distances_kernel(by_coordinate, folder, np.zeros(n_folders, np.int64), np.zeros(folder.size), means)
+    many = n_items >= _MANY_ITEMS
+    # The last folders have the most before them: of n items, half of the pairs are among the first 0.7 n.
+    places = n_items * np.sqrt(np.arange(_PARTS if many else 1) / _PARTS)
+    cuts = [*np.unique(np.searchsorted(begins[:-1], places)).tolist(), n_folders]
+
+    def add(part: int) -> None:
+        # Memory comes from Python: a kernel that takes its own is compiled much longer.
+        distances_kernel(by_coordinate, begins, cuts[part], cuts[part + 1], np.zeros(n_items), means)
+
+    threads = usable_cores() if many else 1
+    for _ in ordered_results(add, range(len(cuts) - 2, -1, -1), threads):
+        pass
+    mirror(means.T)
     return means
 
 
 @compiled()
-def distances_kernel(by_coordinate, folder, size, squares, means):
-    """What `folder_distances` says, with zeros to work in."""
-    n_coordinates, n_items = by_coordinate.shape
-    n_folders = size.size
-    for i in range(n_items):
-        size[folder[i]] += 1
-        earlier = squares[:i]
-        for j in range(i):
-            earlier[j] = 0.0
-        for c in range(n_coordinates):
-            yours = by_coordinate[c, :i]
-            mine = by_coordinate[c, i]
-            for j in range(i):
-                earlier[j] += (mine - yours[j]) ** 2
-        for j in range(i):
-            earlier[j] = np.sqrt(earlier[j])
-        here = folder[i]
-        mine_to = means[here]
-        for j in range(i):
-            # Always into the lower triangle: each pair of folders has one sum. Numbers without a sign:
-            # an index that could be negative would be checked at every step.
-            there = folder[j]
-            if there <= here:
-                mine_to[np.uint64(there)] += earlier[j]
+def distances_kernel(by_coordinate, begins, first, past, distances, means):
+    """Rows `first` to `past` of what `folder_distances` says, up to the diagonal, with memory to work in."""
+    for f in range(first, past):
+        begin, end = begins[f], begins[f + 1]
+        earlier = distances[:begin]
+        mean = means[f, :f]
+        for i in range(begin, end):
+            for j in range(begin):
+                earlier[j] = 0.0
+            for c in range(0, by_coordinate.shape[0], _AT_ONCE):
+                y0, y1 = by_coordinate[c, :begin], by_coordinate[c + 1, :begin]
+                y2, y3 = by_coordinate[c + 2, :begin], by_coordinate[c + 3, :begin]
+                x0, x1 = by_coordinate[c, i], by_coordinate[c + 1, i]
+                x2, x3 = by_coordinate[c + 2, i], by_coordinate[c + 3, i]
+                for j in range(begin):
+                    earlier[j] = (
+                        earlier[j]
+                        + (x0 - y0[j]) ** 2
+                        + (x1 - y1[j]) ** 2
+                        + (x2 - y2[j]) ** 2
+                        + (x3 - y3[j]) ** 2
+                    )
+            for j in range(begin):
+                earlier[j] = np.sqrt(earlier[j])
+            if begin == f:
+                # Every earlier folder is a single item.
+                for g in range(f):
+                    mean[g] += earlier[g]
             else:
-                means[np.uint64(there), np.uint64(here)] += earlier[j]
-    for f in range(n_folders):
-        means[f, f] = 0.0
-        for g in range(f):
-            means[f, g] /= size[f] * size[g]
-    # In squares, so that both sides stay in cache.
-    for top in range(0, n_folders, 32):
-        for left in range(0, top + 1, 32):
-            for f in range(top, min(top + 32, n_folders)):
-                for g in range(left, min(left + 32, f)):
-                    means[g, f] = means[f, g]
+                for g in range(f):
+                    total = 0.0
+                    for j in range(np.uint64(begins[g]), np.uint64(begins[g + 1])):
+                        total += earlier[j]
+                    mean[g] += total
+        if end > f + 1:
+            for g in range(f):
+                mean[g] /= (end - begin) * (begins[g + 1] - begins[g])
 
 
-@compiled(inner=True)
+@compiled(fastmath={"nnan", "nsz"}, inner=True)
 def _first_smallest(values):
-    smallest = 0
-    for place in range(1, values.size):
-        if values[place] < values[smallest]:
-            smallest = place
-    return smallest
+    # In two passes, because the first one is done on several numbers at a time.
+    smallest = np.inf
+    for place in range(values.size):
+        if values[place] < smallest:
+            smallest = values[place]
+    place = 0
+    while values[place] != smallest:
+        place += 1
+    return place
 
 
 def greedy_joins(distances: FloatArray, threshold: float, penalty: float) -> IntArray:
@@ -76,29 +104,21 @@ def greedy_joins(distances: FloatArray, threshold: float, penalty: float) -> Int
     """
     m = distances.shape[0]
     cluster = np.arange(m)
-    joins_kernel(distances, float(threshold), float(penalty), cluster, np.zeros((3, m), np.int64))
+    nearest = distances.argmin(axis=1)
+    least = distances[cluster, nearest]
+    joins_kernel(distances, float(threshold), float(penalty), cluster, nearest, least, np.ones(m, np.int64))
     return cluster
 
 
 @compiled()
-def joins_kernel(distances, threshold, penalty, cluster, work):
-    """What `greedy_joins` says, with zeros to work in."""
-    m = distances.shape[0]
-    size, retired, nearest = work[0], work[1], work[2]
-    for row in range(m):
-        size[row] = 1
-        nearest[row] = _first_smallest(distances[row])
+def joins_kernel(distances, threshold, penalty, cluster, nearest, least, size):
+    """What `greedy_joins` says; ``least[f]`` is the distance to the nearest of f, infinity once f joined."""
     joined = False
     while True:
-        proposer = -1
-        best = np.inf
-        for row in range(m):
-            if retired[row] == 0:
-                d = distances[row, nearest[row]]
-                # The first row wins a tie, an infinite one included.
-                if proposer < 0 or d < best:
-                    proposer, best = row, d
-        if proposer < 0 or (joined and best >= threshold):
+        # The first row wins a tie.
+        proposer = _first_smallest(least)
+        best = least[proposer]
+        if joined and best >= threshold:
             return
         target = nearest[proposer]
         mine, yours = cluster[proposer], cluster[target]
@@ -108,9 +128,9 @@ def joins_kernel(distances, threshold, penalty, cluster, work):
             cluster[proposer] = yours
             size[yours] += 1
             size[mine] = 0
-            retired[proposer] = 1
-            retired[target] = 1
+            least[proposer] = least[target] = np.inf
             joined = True
         else:
             distances[proposer, target] = np.inf
             nearest[proposer] = _first_smallest(distances[proposer])
+            least[proposer] = distances[proposer, nearest[proposer]]
