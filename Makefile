@@ -21,13 +21,14 @@ SCRATCH := $(shell df -Pk /dev/shm 2> /dev/null | awk 'NR == 2 && $$4 > 8000000 
 # Faults in some minutes; FAULTS=long tries everything and writes the tables of two pages.
 FAULTS ?= short
 
-.PHONY: demo test suite check format docs links bench faults wheel clean
+.PHONY: demo test suite check format docs links bench faults wheel ci beside clean
 
 demo: $(DEMO_READY)
 	$(BIN)/haarbor demo
 
 # One process more than there are cores, because tests wait for disks, browsers and processes of their own.
-WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+WORKERS := $(shell echo $$(($(CORES) + 1)))
 
 # A file of tests runs in one process, where what it shares is made once.
 # The checks use one core, and so take their turn beside the tests.
@@ -39,6 +40,17 @@ test:
 suite: $(READY)
 	$(BIN)/python -m pytest --collect-only -q tests > /dev/null || true
 	$(SCRATCH) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" tests
+
+# Everything that a test machine runs. What is no test takes its turn in the place of one process of tests, so that
+# no core waits for the longest of them at the end.
+ci:
+	$(MAKE) --no-print-directory -j2 $(READY) $(NODE_READY)
+	$(MAKE) --no-print-directory -j2 WORKERS=$(CORES) beside suite
+
+beside:
+	$(MAKE) --no-print-directory check
+	$(MAKE) --no-print-directory docs
+	$(MAKE) --no-print-directory faults FAULTS=short
 
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff format --check .

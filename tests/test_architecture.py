@@ -287,6 +287,23 @@ def test_importing_haarbor_loads_nothing_heavy():
     assert done.stdout.splitlines() == ["[]", "[]"]
 
 
+def test_organising_with_kernels_from_the_disk_loads_no_more_than_it_uses():
+    others = ("numpy.f2py", "numpy.testing", "rich", "scipy.linalg", "scipy.sparse", "typer")
+    needless = tuple(name for name in (*HEAVY, *others) if name != "numba")
+    code = (
+        "import sys, haarbor as hb\n"
+        "hb.organize(hb.datasets.synthetic_attention(n_tokens=8, n_layers=1, heads_per_layer=3))\n"
+        f"print([name for name in {needless!r} if name in sys.modules])\n"
+        # What is needed to compile is still loaded where something has to be compiled.
+        "import numba, numpy as np\n"
+        "print(numba.njit(lambda x: np.dot(x, x))(np.arange(3.0)))"
+    )
+    # The first process compiles what has not been compiled before.
+    for _attempt in range(2):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "5.0"]
+
+
 def test_reading_a_run_does_not_load_the_compiler():
     code = "import sys, haarbor.store\nprint('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,6 +13,7 @@ from typing import Any
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime.nrt import rtsys
 
 from haarbor.compilation_notice import notify_compilation
 
@@ -54,7 +55,11 @@ class _Kept(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            # The method that this replaces first imports all that compiling needs, half of scipy with it.
+            # Code that is compiled already needs only the routines it may call; compiling imports the rest.
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception:
             # The file was cut short, or is of another version: the kernel is compiled again.
             return None

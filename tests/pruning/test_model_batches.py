@@ -32,19 +32,24 @@ def test_padding_in_common_is_no_overlap():
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        (IDS.to_sparse(), "a batch must be a dense tensor; found a sparse one. Convert it with to_dense()."),
         (
-            {"input_ids": torch.nested.nested_tensor([IDS[0], IDS[0, :3]], layout=torch.jagged)},
+            lambda: IDS.to_sparse(),
+            "a batch must be a dense tensor; found a sparse one. Convert it with to_dense().",
+        ),
+        (
+            # Made within the test: the first nested tensor loads the compiler of torch, which takes seconds.
+            lambda: {"input_ids": torch.nested.nested_tensor([IDS[0], IDS[0, :3]], layout=torch.jagged)},
             "the input 'input_ids' must be a dense tensor; found a nested one. Pad it with to_padded_tensor.",
         ),
         (
-            {"input_ids": IDS, "labels": IDS.to("meta")},
+            lambda: {"input_ids": IDS, "labels": IDS.to("meta")},
             "the input 'labels' must hold values; found a tensor on the meta device, which has a shape and "
             "no values. Make it on the processor.",
         ),
     ],
 )
 def test_tensors_whose_numbers_do_not_lie_side_by_side_are_refused(batch, message):
+    given = batch()
     with pytest.raises(DataError) as found:
-        model_batches([batch])
+        model_batches([given])
     assert str(found.value) == message

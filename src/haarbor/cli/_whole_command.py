@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import sys
 
 from haarbor.cli._interruption import EXIT_CODE as INTERRUPTED
@@ -30,7 +31,10 @@ def whole_command() -> None:
         interruption.end()
     if code == INTERRUPTED:
         interruption.tell()
-    sys.exit(_with_output(code))
+    code = _with_output(code)
+    # The end of the process gives everything back: to look through it for garbage first takes a while.
+    gc.freeze()
+    sys.exit(code)
 
 
 def _exit_code(interruption: Interruption) -> int:

@@ -16,6 +16,7 @@ from haarbor.store._damaged_part import DamagedPartError
 from haarbor.store._failures import storage_failures
 from haarbor.store._file_lock import FileLock
 from haarbor.store._layout import LOCK, METADATA, UNFINISHED, is_passing
+from haarbor.store._wait_for_disk import wait_for_disk
 
 __all__ = ["LocalKeys"]
 
@@ -104,7 +105,8 @@ class LocalKeys:
         with storage_failures(f"removing files from {self.root}"):
             for path in paths:
                 self._remove(path)
-            self._make_names_durable(paths)
+            # No name above these has changed.
+            self._wait_for_folders({path.parent for path in paths})
 
     def delete_below(self, prefix: str) -> None:
         """Remove all keys below a prefix, and its folder."""
@@ -152,14 +154,10 @@ class LocalKeys:
         """Return when the bytes of the keys outlive a loss of power."""
         paths = [self.root / key for key in keys]
         with storage_failures(f"writing {self.root} to disk"):
-            for path in paths:
-                with path.open("rb") as file:
-                    os.fsync(file.fileno())
+            wait_for_disk(paths)
             self._make_names_durable(paths)
 
     def _make_names_durable(self, paths: Iterable[Path]) -> None:
-        if os.name != "posix":
-            return
         folders: set[Path] = set()
         for path in paths:
             folder = path.parent
@@ -167,14 +165,11 @@ class LocalKeys:
             while folder not in folders and folder.is_relative_to(self.root):
                 folders.add(folder)
                 folder = folder.parent
-        for folder in sorted(folders, key=lambda folder: -len(folder.parts)):
-            if not folder.is_dir():
-                continue
-            descriptor = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        self._wait_for_folders(folders)
+
+    def _wait_for_folders(self, folders: Iterable[Path]) -> None:
+        if os.name == "posix":
+            wait_for_disk([folder for folder in folders if folder.is_dir()])
 
     def sweep(self, prefix: str = "", *, except_below: str | None = None) -> None:
         """Remove what interrupted writes left over; call it only while holding the lock."""
