@@ -1,5 +1,7 @@
 """Calibration and evaluation data for a loaded model, and the metric that fits it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,9 @@ def test_a_text_is_measured_by_the_next_token():
     data = pruning_data(load_model("zoo:transformer-xl"), "zoo", n_calibration=1, n_evaluation=1, n_tokens=8)
     assert data.metric.name == "loss"
     assert data.calibration[0].labels is None
+    assert data.alike
+    shorter = replace(data.calibration[0], inputs={"input_ids": data.calibration[0].tokens[:, :5]})
+    assert not replace(data, calibration=(*data.calibration, shorter)).alike
 
 
 @pytest.mark.parametrize(
