@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import t
+
 __all__ = [
     "all_tables",
     "baseline_tables",
@@ -27,6 +29,9 @@ __all__ = [
 ]
 
 _SUMMED_UP, _REPLACEMENT = ("leftover-response", "leftover"), "refit"
+_OURS = "leftover"
+"""How the names of the scores begin that are not of others."""
+_LEVEL = 0.05
 _CLEAR = 2
 """Standard errors beyond which a difference is called clear."""
 _MARKER = re.compile(r"<!-- table ([^\n]+?) -->\n(.*?)(?=\n[ \t]*\n|\Z)", re.DOTALL)
@@ -54,7 +59,9 @@ def baseline_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
     tables = {f"baselines {case['name']}": _baseline_table(case) for case in cases}
     confirmed = [case for case in cases if case["role"] == "confirmed on"]
     summaries = {"baselines summary": cases, "baselines summary confirmed": confirmed}
-    return {**{name: _baseline_summary(of) for name, of in summaries.items() if of}, **tables}
+    chosen = [case for case in cases if "choice" in case]
+    choices = {"choice": _choice_table(chosen), "choice against": _choice_summary(chosen)} if chosen else {}
+    return {**choices, **{name: _baseline_summary(of) for name, of in summaries.items() if of}, **tables}
 
 
 def calibration_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
@@ -123,6 +130,52 @@ def _baseline_summary(cases: list[dict[str, Any]]) -> str:
     ours = " with ".join(cases[0]["compared_with"])
     rows = [[*method, *map(str, found)] for method, found in counts.items()]
     return _markdown([f"against {ours}", "removed heads", "clearly worse", "clearly better", "of"], rows)
+
+
+def _choice_table(cases: list[dict[str, Any]]) -> str:
+    """What is chosen by measuring at each share, and its damage where it was not chosen."""
+    rows = [
+        [
+            f"{case['name']}{'' if case['role'] == 'chosen on' else ', confirmed'}",
+            *(
+                f"{_with_error(damage, error, sign='+')} {score}{', in turn' if way == 'sequential' else ''}"
+                for (score, way), damage, error in zip(
+                    case["choice"]["chosen"],
+                    case["choice"]["damage"],
+                    case["choice"]["standard_errors"],
+                    strict=True,
+                )
+            ),
+        ]
+        for case in cases
+    ]
+    return _markdown(["chosen by measuring", *_percentages(cases[0]["shares"])], rows)
+
+
+def _choice_summary(cases: list[dict[str, Any]]) -> str:
+    """In how many comparisons a method of others does more damage than what is chosen by measuring, and less.
+
+    Once by two standard errors; once by t-tests at 5 %, corrected for the number of methods of others that
+    one choice is compared with.
+    """
+    counts: dict[tuple[str, str], list[int]] = {}
+    for case in cases:
+        others = [row for row in case["choice"]["rows"] if not row["score"].startswith(_OURS)]
+        sure = t.isf(_LEVEL / len(others), case["n_evaluation_batches"] // 2 - 1)
+        for row in others:
+            found = counts.setdefault((row["score"], row["replacement"]), [0, 0, 0, 0, 0])
+            for more, error in zip(row["more_than_ours"], row["standard_errors_of_more"], strict=True):
+                found[0] += more > _CLEAR * error
+                found[1] += more < -_CLEAR * error
+                found[2] += more > sure * error
+                found[3] += more < -sure * error
+                found[4] += 1
+    rows = [[*method, *map(str, found)] for method, found in counts.items()]
+    together = [sum(column) for column in zip(*counts.values(), strict=True)]
+    heads = ["clearly worse", "clearly better", "worse, corrected", "better, corrected", "of"]
+    return _markdown(
+        ["against the choice", "removed heads", *heads], [*rows, ["together", "", *map(str, together)]]
+    )
 
 
 def page_tables(page: str) -> dict[str, str]:

@@ -42,3 +42,10 @@ def test_an_unknown_replacement_is_drawn_letter_by_letter():
     curves = replace(made_curves({"norm": np.ones((1, 1, 3))}), replacement="$\\frac{\x1b\ud800")
     (axes,) = damage_figure(curves).axes
     assert axes.get_title(loc="left") == r"\$\frac{□□"
+
+
+def test_of_many_scores_those_of_least_damage_are_drawn():
+    damages = {f"score {number}": np.full((1, 2, 3), float(number)) for number in range(14)}
+    (axes,) = damage_figure(made_curves(damages), share=0.2).axes
+    assert axes.get_legend_handles_labels()[1] == [f"score {number}" for number in range(10)]
+    assert axes.get_title(loc="left").endswith("; 10 of 14 curves")

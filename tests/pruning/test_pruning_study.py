@@ -6,9 +6,8 @@ from haarbor.errors import DataError, SettingError
 from haarbor.pruning import _controls as controls_module
 from haarbor.pruning import _damage_curves as curves_module
 from haarbor.pruning import _pruning_study as study_module
-from haarbor.pruning import calibration_pass, damage_curves, n_parameters, pruning_study, score_names
+from haarbor.pruning import calibration_pass, damage_curves, n_parameters, pruning_study
 from haarbor.pruning._metrics import measure
-from haarbor.pruning._scores import SCORES
 from tests.pruning.builders import CALIBRATION, EVALUATION, LOSS
 from tests.pruning.small_networks import batches, network
 
@@ -140,15 +139,6 @@ def test_a_study_of_a_network_that_cannot_be_smaller_still_has_a_mask():
 def test_a_study_refuses_data_that_overlap():
     with pytest.raises(DataError, match="must not overlap"):
         pruning_study(network("llama"), EVALUATION[:2], EVALUATION, ["norm"], budget=0.5, shares=[0.5])
-
-
-def test_names_of_scores():
-    assert score_names("norm,random, norm") == ["norm", "random"]
-    assert score_names("all") == [*SCORES, "random"]
-    with pytest.raises(SettingError, match="found 'magic'"):
-        score_names("norm,magic")
-    with pytest.raises(SettingError, match="besides 'random'"):
-        score_names("random")
 
 
 @pytest.mark.parametrize("order", [("refit", "zero"), ("zero", "refit")])

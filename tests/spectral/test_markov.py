@@ -3,7 +3,7 @@ import pytest
 
 import haarbor as hb
 from haarbor.spectral import _affinity, _markov, _symmetric_part
-from haarbor.spectral._markov import checked_affinity
+from haarbor.spectral._markov import checked_affinity, settled_signs
 from tests.assertions import assert_close
 from tests.reference import markov as reference
 from tests.reference.affinity import cosine_affinity, gaussian_affinity
@@ -211,3 +211,13 @@ def test_small_affinities_count_as_zero_and_the_given_matrix_stays(rng):
     assert (affinity == kept).all()
     affinity[affinity < 0.1] = 0
     assert found.eigenvectors.tobytes() == hb.markov_spectrum(affinity).eigenvectors.tobytes()
+
+
+def test_rounding_does_not_choose_the_sign():
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], (9, 6))
+    for _ in range(20):
+        vectors = signs * (1 + 1e-13 * rng.normal(size=signs.shape))
+        np.testing.assert_array_equal(settled_signs(vectors), signs[0])
+    # The largest decides, and the first only of those that are as large.
+    assert settled_signs(np.array([[0.5, -1.0], [-0.6, 1.0], [0.4, 0.2]])).tolist() == [-1.0, -1.0]

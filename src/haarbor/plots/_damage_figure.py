@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from haarbor.errors import SettingError
+from haarbor.plots.style._drawn_curves import RANDOM, drawn_curves
 from haarbor.plots.style._figure_text import add_title, plain_text
 from haarbor.plots.style._house_style import LINE_COLOURS, PAGE_WIDTH, PALE_INK, blank_figure, in_house_style
 
@@ -28,6 +29,8 @@ _WORDS = {
 @in_house_style
 def damage_figure(curves: DamageCurves, *, share: float | None = None, title: str | None = None) -> Figure:
     """Metric against the share of heads removed, one line per score, with standard errors.
+
+    Of more than ten scores, the ten that do least damage are drawn, and chance.
 
     Parameters
     ----------
@@ -63,13 +66,14 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
     )  # fmt: skip
     if share is not None:
         axes.axvline(share, color=PALE_INK, linewidth=0.6, linestyle=":")
-    named = [name for name in curves.curves if name != "random"]
-    for number, name in enumerate([*named, *(["random"] if "random" in curves.curves else [])]):
+    place = -1 if share is None else int(np.abs(curves.shares - share).argmin())
+    drawn = drawn_curves({name: float(curves.damage(name)[place]) for name in curves.curves})
+    for number, name in enumerate(drawn):
         values, errors = curves.value(name), curves.standard_error(name)
-        chance = name == "random"
+        chance = name == RANDOM
         colour = PALE_INK if chance else LINE_COLOURS[number % len(LINE_COLOURS)]
         # Moved sideways a little, so that error bars do not hide each other.
-        shift = (number - (len(curves.curves) - 1) / 2) * 0.0012
+        shift = (number - (len(drawn) - 1) / 2) * 0.0012
         label = f"random ({curves.curves[name].damage.shape[0]} seeds)" if chance else plain_text(name)
         axes.errorbar(
             curves.shares + shift,
@@ -91,6 +95,8 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
         f"{plain_text(curves.metric)} ({'higher' if curves.higher_is_better else 'lower'} is better)"
     )
     axes.legend(loc="best", handlelength=3.5)
-    axes.set_title(_WORDS.get(curves.replacement, plain_text(curves.replacement)))
+    done = _WORDS.get(curves.replacement, plain_text(curves.replacement))
+    fewer = f"; {len(drawn)} of {len(curves.curves)} curves" if len(drawn) < len(curves.curves) else ""
+    axes.set_title(f"{done}{fewer}")
     add_title(figure, title)
     return figure

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from haarbor.analysis import PruningResults
+from haarbor.plots.style._drawn_curves import RANDOM, drawn_curves
 from haarbor.plots.style._figure_text import add_title, plain_text
 from haarbor.plots.style._head_layers import checked_head_layers
 from haarbor.plots.style._house_style import LINE_COLOURS, PAGE_WIDTH, PALE_INK, blank_figure, in_house_style
@@ -20,6 +21,8 @@ _MARKERS = "osD^vP*X"
 @in_house_style
 def pruning_figure(found: PruningResults, *, title: str | None = None) -> Figure:
     """Metric against the share of heads removed, one line per score, beside a grid of the heads that go.
+
+    Of more than ten scores, the recommended one and those that do least damage are drawn, and chance.
 
     Parameters
     ----------
@@ -48,8 +51,11 @@ def pruning_figure(found: PruningResults, *, title: str | None = None) -> Figure
 def _draw_curves(panel: Axes, found: PruningResults) -> None:
     panel.grid(axis="y")
     panel.axhline(found.baseline, color=PALE_INK, linewidth=0.8, linestyle=(0, (4, 3)))
-    for number, name in enumerate(sorted(found.damages, key=lambda name: name == "random")):
-        chance = name == "random"
+    at_place = {name: float(damage[found.place]) for name, damage in found.damages.items()}
+    # The recommended one was chosen on half of the batches: on all of them it may come later.
+    drawn = drawn_curves(at_place | {found.score: -np.inf})
+    for number, name in enumerate(drawn):
+        chance = name == RANDOM
         errors = found.errors[name]
         panel.errorbar(
             found.shares,

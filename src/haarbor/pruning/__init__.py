@@ -35,8 +35,9 @@ from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._pruned_checkpoint import load_pruned, save_pruned
 from haarbor.pruning._pruned_model import image_statistics, is_pruned_folder, pruned_model
 from haarbor.pruning._pruning_data import PruningData, pruning_data
-from haarbor.pruning._pruning_study import PruningStudy, pruning_study, score_names
+from haarbor.pruning._pruning_study import PruningStudy, pruning_study
 from haarbor.pruning._recommendation import Recommendation, recommendation
+from haarbor.pruning._score_names import score_names
 from haarbor.pruning._scores import Score, pruning_scores, register_score
 from haarbor.pruning._sequential_compensation import sequential_compensation
 from haarbor.pruning._standard_checkpoint import standard_model

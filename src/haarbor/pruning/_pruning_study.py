@@ -11,7 +11,7 @@ import torch
 
 from haarbor.analysis import PruningResults
 from haarbor.array_types import BoolArray, frozen
-from haarbor.errors import DataError, PruningError, SettingError
+from haarbor.errors import DataError, PruningError
 from haarbor.on_progress import OnProgress
 from haarbor.options import require_whole_number
 from haarbor.pruning._agreeing_calibration import (
@@ -39,9 +39,10 @@ from haarbor.pruning._network_heads import NetworkHeads, network_heads
 from haarbor.pruning._prune_heads import prune_heads
 from haarbor.pruning._recommendation import Recommendation, recommendation
 from haarbor.pruning._replacement_fits import FITTED, checked_replacements, replacement_fits
-from haarbor.pruning._scores import SCORES, checked_names, needed_parts, scores_named
+from haarbor.pruning._score_names import require_score
+from haarbor.pruning._scores import checked_names, needed_parts, scores_named
 
-__all__ = ["PruningStudy", "pruning_study", "score_names"]
+__all__ = ["PruningStudy", "pruning_study"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -213,40 +214,6 @@ class PruningStudy:
         return f"PruningStudy({n_removed} of {self.removed.size} heads by {self.recommendation.score})"
 
 
-def score_names(text: str) -> list[str]:
-    """Names of scores in a text with commas; "all" stands for every one.
-
-    Raises
-    ------
-    SettingError
-        If there is no such score.
-
-    See Also
-    --------
-    haarbor.pruning.pruning_scores : Scores of all heads.
-
-    Examples
-    --------
-    >>> score_names("leftover, random")
-    ['leftover', 'random']
-    """
-    if not isinstance(text, str):
-        raise SettingError(f"scores must be names with commas between them; found {text!r}. Pass a text.")
-    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if names == ["all"]:
-        return [*SCORES, RANDOM]
-    _require_score(names)
-    return names
-
-
-def _require_score(names: Sequence[str]) -> None:
-    scores_named([name for name in names if name != RANDOM])
-    if not set(names) - {RANDOM}:
-        raise SettingError(
-            "there must be a score besides 'random' to prune by; found none. Name another score as well."
-        )
-
-
 def pruning_study(
     model: torch.nn.Module,
     calibration: Any,
@@ -329,7 +296,7 @@ def pruning_study(
     # Everything that can be wrong is checked before the work, which may take hours.
     require_network(model)
     names = checked_names(scores)
-    _require_score(names)
+    require_score(names)
     ways = checked_replacements(replacement)
     require_whole_number("heal_steps", heal_steps)
     if more_calibration is not None:

@@ -187,7 +187,7 @@ def organize(
     >>> org.trees["query"].levels.tolist()
     [[0, 0, 0, 0], [0, 1, 0, 1], [0, 1, 2, 3]]
     >>> org.order("query").tolist()  # items 0 and 2 together, and 1 and 3
-    [0, 2, 1, 3]
+    [1, 3, 0, 2]
     """
     names = axis_names(axes, n_axes_of(X))
     if len(names) < 2:

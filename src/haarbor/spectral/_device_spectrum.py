@@ -8,7 +8,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, frozen
 from haarbor.engines import Device
-from haarbor.spectral._markov import _N_EIGENPAIRS, _SMALLEST_AFFINITY, MarkovSpectrum
+from haarbor.spectral._markov import _N_EIGENPAIRS, _SMALLEST_AFFINITY, MarkovSpectrum, settled_signs
 
 __all__ = ["device_spectrum"]
 
@@ -40,8 +40,7 @@ def device_spectrum(affinity: Any, device: Device) -> MarkovSpectrum:
     sizes: FloatArray = np.abs(device.on_host(values))
     order = np.argsort(-sizes, kind="stable")[1 : min(_N_EIGENPAIRS, sizes.size)]
     psi: FloatArray = device.on_host(vectors[:, xp.asarray(order)] / first[:, None])
-    largest = psi[np.argmax(np.abs(psi), axis=0), np.arange(order.size)]
-    psi = psi * np.where(largest < 0, -1.0, 1.0)
+    psi = psi * settled_signs(psi)
     return MarkovSpectrum(
         eigenvalues=frozen(np.concatenate([[1.0], sizes[order]])),
         eigenvectors=frozen(np.column_stack([np.ones(sizes.size), psi])),

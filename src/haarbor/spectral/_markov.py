@@ -29,8 +29,11 @@ __all__ = [
     "require_own_affinity",
     "require_square",
     "require_symmetric",
+    "settled_signs",
 ]
 
+_AS_LARGE = 1e-9
+"""Sizes that differ by less, relative to the largest, are the same but for rounding."""
 _SMALLEST_AFFINITY = 1e-8
 _SYMMETRY_TOL = 1e-8
 _N_EIGENPAIRS = 12
@@ -102,8 +105,8 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     largest in :math:`|\lambda|`; :math:`\psi_j = u_j/u_1`. The first eigenvector is known,
     :math:`u_1 \propto s`, and its eigenvalue is set apart before the rest is computed: so it is the
     constant one also when the affinity falls into several components and the eigenvalue 1 is
-    repeated. Signs are fixed by making the entry of largest size positive. Cost :math:`O(n^3)` up to a
-    thousand items; beyond, usually :math:`O(n^2)` per eigenpair.
+    repeated. Signs are fixed by making the entry of largest size positive, the first of several. Cost
+    :math:`O(n^3)` up to a thousand items; beyond, usually :math:`O(n^2)` per eigenpair.
 
     Examples
     --------
@@ -124,12 +127,26 @@ def markov_spectrum(affinity: npt.ArrayLike, n_eigenpairs: int | None = None) ->
     # eigh ascends, and negative eigenvalues count by size.
     order = np.argsort(-np.abs(values), kind="stable")[1:wanted]
     psi = vectors[:, order] / first[:, None]
-    largest = psi[np.argmax(np.abs(psi), axis=0), np.arange(order.size)]
-    psi *= np.where(largest < 0, -1.0, 1.0)
+    psi *= settled_signs(psi)
     return MarkovSpectrum(
         eigenvalues=frozen(np.concatenate([[1.0], np.abs(values[order])])),
         eigenvectors=frozen(np.column_stack([np.ones(n_items), psi])),
     )
+
+
+def settled_signs(vectors: FloatArray) -> FloatArray:
+    """1 or -1 for every column, so that times it the first of its largest entries is positive.
+
+    Examples
+    --------
+    >>> settled_signs(np.array([[-0.5, 0.1], [0.5, -0.3]])).tolist()
+    [-1.0, -1.0]
+    """
+    sizes = np.abs(vectors)
+    # Entries that are as large but for rounding are as large: else rounding would choose the sign.
+    first = np.argmax(sizes >= (1 - _AS_LARGE) * sizes.max(axis=0), axis=0)
+    signs: FloatArray = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    return signs
 
 
 def _normalised(
