@@ -27,16 +27,15 @@ def device_spectrum(affinity: Any, device: Device) -> MarkovSpectrum:
     haarbor.markov_spectrum : Eigenpairs of an affinity.
     """
     xp = device.xp
-    chain = xp.where(affinity > _SMALLEST_AFFINITY, affinity, 0.0)
-    degree = chain.sum(axis=1)
-    chain /= degree[:, None]
-    chain /= degree[None, :]
-    scale = xp.sqrt(chain.sum(axis=1))
-    first = scale / xp.sqrt((scale * scale).sum())
-    chain /= scale[:, None]
-    chain /= scale[None, :]
-    # As on the host, the first eigenvalue is raised from 1 to 2, and so set apart from others that are 1.
-    values, vectors = xp.linalg.eigh((chain + chain.T) / 2 + first[:, None] * first[None, :])
+    # Step by step as on the host: where eigenvalues are equal, rounding decides which vectors are found, and
+    # so the tree.
+    weights = xp.where(affinity > _SMALLEST_AFFINITY, affinity, 0.0)
+    shares = 1.0 / weights.sum(axis=1)
+    scale = xp.sqrt((weights * shares).sum(axis=1) * shares)
+    shares = shares / scale
+    first = scale / xp.linalg.norm(scale)
+    symmetric = shares[:, None] * shares * weights + first[:, None] * first
+    values, vectors = xp.linalg.eigh(symmetric)
     sizes: FloatArray = np.abs(device.on_host(values))
     order = np.argsort(-sizes, kind="stable")[1 : min(_N_EIGENPAIRS, sizes.size)]
     psi: FloatArray = device.on_host(vectors[:, xp.asarray(order)] / first[:, None])
