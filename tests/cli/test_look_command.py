@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import haarbor as hb
-from haarbor.cli._look_command import _short_name
+from haarbor.cli._look_command import _prune_words, _short_name
 
 
 @pytest.fixture
@@ -93,3 +93,11 @@ def test_the_page_is_named_after_the_model(model, name):
 def test_the_folder_one_is_in_has_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert _short_name(".") == tmp_path.name
+
+
+def test_the_command_that_prunes_is_one_that_can_be_typed():
+    assert (
+        _prune_words("zoo:transformer-xl", None, None, False) == "haarbor prune zoo:transformer-xl --data zoo"
+    )
+    words = _prune_words("my nets/small", "a b.txt", "small.Q4_1.gguf", True)
+    assert words == "haarbor prune 'my nets/small' --data 'a b.txt' --gguf small.Q4_1.gguf --lines"

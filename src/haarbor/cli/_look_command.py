@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -127,9 +128,17 @@ def look(
         f"  run   {place}  ({size_text(run.size_on_disk())}; the same command again uses it)",
         "",
         f"Next: haarbor figures {place}{chosen} -o figures  (the figures of the paper)",
-        f"  or: haarbor prune {model} --data {data or 'zoo'}  (which heads can go)",
+        f"  or: {_prune_words(model, data, gguf, lines)}  (which heads can go)",
     ]
     tell_lines(told)
+
+
+def _prune_words(model: str, data: str | None, gguf: str | None, lines: bool) -> str:
+    """The command that prunes the model that was looked at, as it can be typed."""
+    words = ["haarbor", "prune", model, "--data", data or "zoo"]
+    words += [] if gguf is None else ["--gguf", gguf]
+    words += ["--lines"] if lines else []
+    return shlex.join(words)
 
 
 def _short_name(model: str) -> str:
