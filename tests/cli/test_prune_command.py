@@ -376,6 +376,7 @@ def test_thorough_compares_two_refits_of_each_score(tmp_path):
     assert "norm, sequential" in done.output
     results = json.loads((tmp_path / "results.json").read_text())
     assert list(results["values"]) == ["norm", "norm, sequential", "random"]
+    assert results["asked"] == [[0.3]]
     best = results["recommendation"]["score"]
     assert results["origin"]["replacement"] == ("sequential" if "," in best else "refit")
     place = results["shares"].index(results["recommendation"]["share"])

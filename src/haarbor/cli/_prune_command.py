@@ -116,8 +116,8 @@ def prune(
         bool,
         typer.Option(
             "--thorough",
-            help="Compare the scores of others as well, each refitted in two ways, on more samples; much "
-            "slower, and the surest choice.",
+            help="Compare the scores of others as well, each refitted in two ways, on more samples, at the budget "
+            "alone; slower, and the surest choice.",
         ),
     ] = False,
     controls: Annotated[
@@ -236,7 +236,7 @@ def prune(
     if opened is not None:
         # Checked before the work: a run of another network would be found out only after it.
         weights = require_run_of(opened, loaded.model, prepared.calibration)
-    shares = [budget] if quick else sorted({0.1, 0.2, 0.3, 0.4, 0.5, budget})
+    shares = [budget] if quick or thorough else sorted({0.1, 0.2, 0.3, 0.4, 0.5, budget})
     with shown_steps() as advance:
         study = pruning_study(
             loaded.model,
