@@ -116,8 +116,8 @@ def prune(
         bool,
         typer.Option(
             "--thorough",
-            help="Compare the scores of others as well, each refitted in two ways, on more samples, at the budget "
-            "alone; slower, and the surest choice.",
+            help="Compare the scores of others as well, each refitted in two ways, on more samples, at the "
+            "budget alone; slower, and the surest choice.",
         ),
     ] = False,
     controls: Annotated[
