@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import haarbor as hb
-from haarbor.engines._device_arrays import device_array, is_on_device, numbers_in_memory_order
+from haarbor.engines._device_arrays import device_array, device_arrays, is_on_device, numbers_in_memory_order
 from tests.engines.numpy_device import NumpyDevice
 
 
@@ -49,6 +49,19 @@ def test_arrays_on_a_cuda_device_are_recognised(given, expected):
 def test_an_array_of_the_module_is_shared():
     array = np.zeros((3, 4), np.float16)
     assert device_array(array, NumpyDevice()) is array
+
+
+def test_arrays_that_come_together_keep_shape_type_and_values(rng):
+    given = [
+        rng.integers(-9, 9, 3).astype(np.int32), rng.random(5), np.zeros(0), rng.random((3, 2)).T,
+        np.array([7], np.int8), np.array(2.5, np.float32), rng.random(1).astype(np.float16), np.arange(4),
+    ]  # fmt: skip
+    found = device_arrays(given, NumpyDevice())
+    assert len(found) == len(given)
+    for one, other in zip(found, given, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        assert (one == other).all()
+        assert one.ctypes.data % one.itemsize == 0
 
 
 def test_a_tensor_on_another_device_is_refused():

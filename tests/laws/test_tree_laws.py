@@ -13,10 +13,10 @@ from tests.reference.tree_emd import pruned_weights
 seeds = st.integers(0, 2**32 - 1)
 
 
-def renumbered(tree, seed):
+def renumbered(tree, seed, n_numbers, least):
     """The same partitions under other folder numbers."""
     rng = np.random.default_rng(seed)
-    return np.stack([rng.permutation(10 * tree.n_items)[row] - 5 for row in tree.levels])
+    return np.stack([rng.permutation(n_numbers)[row] + least for row in tree.levels])
 
 
 def with_same_items(n_items):
@@ -29,10 +29,16 @@ triples_of_trees = st.integers(1, 9).flatmap(lambda n: st.tuples(*[with_same_ite
 
 @given(partition_trees(), seeds)
 def test_folder_numbers_do_not_matter(tree, seed):
-    again = hb.PartitionTree(renumbered(tree, seed))
-    assert again == tree
-    assert again.levels.tobytes() == tree.levels.tobytes()
-    assert hash(again) == hash(tree)
+    for n_numbers, least in (
+        (10 * tree.n_items, -5),
+        (tree.n_items, 0),
+        (tree.n_items, -1),
+        (tree.n_items, 1),
+    ):
+        again = hb.PartitionTree(renumbered(tree, seed, n_numbers, least))
+        assert again == tree
+        assert again.levels.tobytes() == tree.levels.tobytes()
+        assert hash(again) == hash(tree)
 
 
 @given(partition_trees())

@@ -34,6 +34,16 @@ def test_eigenpairs_are_those_of_the_host(rng, engine, n_items):
     assert_same(device_spectrum(device.xp.asarray(affinity), device), hb.markov_spectrum(affinity))
 
 
+@each_engine
+def test_negative_eigenvalues_count_by_size(engine):
+    # Two sides, every item as near to all of the other side as to itself: one eigenvalue near -1.
+    affinity = np.kron([[0.0, 1.0], [1.0, 0.0]], np.ones((20, 20))) + np.eye(40)
+    device = engine().device
+    found = device_spectrum(device.xp.asarray(affinity), device)
+    assert_close(found.eigenvalues[:3], [1.0, 19 / 21, 1 / 21])
+    assert_close(found.eigenvectors[:, 1], np.repeat([1.0, -1.0], 20))
+
+
 def test_components_share_the_eigenvalue_one():
     affinity = np.kron(np.eye(3), np.full((2, 2), 0.5)) + 0.5 * np.eye(6)
     found = device_spectrum(affinity, NumpyDevice())

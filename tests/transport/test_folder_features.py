@@ -22,7 +22,7 @@ def test_ground_and_raised_products_together_weigh_what_the_folders_do(rng, alph
     ground = ground_weight(one, alpha, beta) * ground_weight(two, alpha, beta)
     found = {}
     for part, scale in (("ground", ground), ("raised", 1.0)):
-        outer = outer_folders([one, two], [100, 1], [(alpha, beta)] * 2, part)
+        outer = outer_folders([one, two], [100, 1], [(alpha, beta)] * 2)[part]
         for g in range(outer.n_folders):
             run = outer.offsets[outer.begins[g] : outer.begins[g + 1]]
             key = tuple(sorted(run.tolist()))
@@ -32,16 +32,16 @@ def test_ground_and_raised_products_together_weigh_what_the_folders_do(rng, alph
 
 
 def test_ground_products_are_all_single_entries_with_weight_one():
-    outer = outer_folders([PAIR, HALVES], [10, 1], [(0.5, 1.0)] * 2, "ground")
+    outer = outer_folders([PAIR, HALVES], [10, 1], [(0.5, 1.0)] * 2)["ground"]
     assert sorted(outer.offsets.tolist()) == [0, 1, 2, 3, 10, 11, 12, 13]
     assert (np.diff(outer.begins) == 1).all()
     assert (outer.scale == 1).all()
 
 
 def test_no_outer_axes_are_one_empty_product():
-    ground = outer_folders([], [], [], "ground")
+    ground, raised = outer_folders([], [], []).values()
     assert (ground.offsets.tolist(), ground.scale.tolist()) == ([0], [1.0])
-    assert outer_folders([], [], [], "raised").n_folders == 0
+    assert raised.n_folders == 0
 
 
 def sums_of_raised(raised, n_items):

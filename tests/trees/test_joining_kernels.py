@@ -29,6 +29,18 @@ def test_folder_distances_are_means_over_all_pairs(rng, n_folders):
     assert_close(folder_distances(points, folder, n_folders), expected)
 
 
+@pytest.mark.parametrize(("n_items", "n_folders"), [(40, 40), (40, 17), (520, 90)])
+def test_many_folders_have_the_same_means_on_both_sides_of_the_diagonal(rng, n_items, n_folders):
+    points = rng.normal(size=(n_items, 5))
+    folder = np.concatenate([np.arange(n_folders), rng.integers(0, n_folders, n_items - n_folders)])
+    share = np.equal.outer(np.arange(n_folders), folder) / np.bincount(folder)[:, None]
+    expected = share @ np.linalg.norm(points[:, None] - points, axis=2) @ share.T
+    np.fill_diagonal(expected, 0.0)
+    found = folder_distances(points, folder, n_folders)
+    assert_close(found, expected)
+    assert (found == found.T).all()
+
+
 def test_the_first_pair_joins_whatever_the_threshold():
     assert clusters([[INF, 5.0], [5.0, INF]], 0.0, 0.0) == [[0, 1]]
 

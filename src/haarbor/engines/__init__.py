@@ -4,7 +4,7 @@ from haarbor.engines._cluster import ClusterEngine
 from haarbor.engines._cluster_session import ClusterSession
 from haarbor.engines._cpu import CpuEngine
 from haarbor.engines._device import Device
-from haarbor.engines._device_arrays import is_on_device, numbers_in_memory_order
+from haarbor.engines._device_arrays import device_arrays, is_on_device, numbers_in_memory_order
 from haarbor.engines._engine import FeatureBlock, L1Engine, checked_sums
 from haarbor.engines._engine_choice import engine_named
 from haarbor.engines._engine_text import engine_text
@@ -31,6 +31,7 @@ __all__ = [
     "add_row_products",
     "add_sparse_products",
     "checked_sums",
+    "device_arrays",
     "engine_named",
     "engine_text",
     "is_on_device",

@@ -33,10 +33,7 @@ class CudaDevice:
     def __init__(self) -> None:
         self.xp = _cupy()
         self.number = int(self.xp.cuda.Device().id)
-        properties = self.xp.cuda.runtime.getDeviceProperties(self.number)
-        self.name = properties["name"].decode()
-        self.n_processors = int(properties["multiProcessorCount"])
-        self.capability = 10 * int(properties["major"]) + int(properties["minor"])
+        self.name, self.n_processors, self.capability = _properties(self.number)
 
     def __repr__(self) -> str:
         return f"CudaDevice({self.name!r})"
@@ -275,6 +272,14 @@ class CudaDevice:
             file, name, self.number, REAL="double" if double else "float", DOUBLE=int(double),
             STORED=_STORED[np.dtype(stored)],
         )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _properties(number: int) -> tuple[str, int, int]:
+    """Name, number of processors and ten times the compute capability; asking takes a millisecond."""
+    found = _cupy().cuda.runtime.getDeviceProperties(number)
+    capability = 10 * int(found["major"]) + int(found["minor"])
+    return found["name"].decode(), int(found["multiProcessorCount"]), capability
 
 
 def _splits(n_columns: int) -> tuple[int, int]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from haarbor.errors import EngineError, ShapeError
 
-__all__ = ["device_array", "is_on_device", "numbers_in_memory_order"]
+__all__ = ["device_array", "device_arrays", "is_on_device", "numbers_in_memory_order"]
 
 # DLPack's numbers for CUDA memory, and for CUDA memory that the host can read too.
 _CUDA = (2, 13)
+# Bytes: no type of numbers asks for more.
+_ALIGNED = 16
 
 
 def is_on_device(given: object) -> bool:
@@ -40,6 +44,29 @@ def numbers_in_memory_order(array: Any, device: Any) -> Any:
     """All numbers of an array in one row, not copied unless there are gaps between them."""
     axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     return device.xp.ascontiguousarray(array.transpose(axes)).reshape(-1)
+
+
+def device_arrays(arrays: Sequence[npt.NDArray[Any]], device: Any) -> list[Any]:
+    """Several small arrays of the host as ones of the device's module, brought over together.
+
+    A transfer of a few numbers takes as long as one of some thousands.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> given = [np.arange(3, dtype=np.int32), np.ones(2)]
+    >>> [array.tolist() for array in device_arrays(given, SimpleNamespace(xp=np))]
+    [[0, 1, 2], [1.0, 1.0]]
+    """
+    begins = np.cumsum([0, *(-(-array.nbytes // _ALIGNED) * _ALIGNED for array in arrays)]).tolist()
+    packed = np.zeros(begins[-1], dtype=np.uint8)
+    for array, begin in zip(arrays, begins, strict=False):
+        packed[begin : begin + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    there = device.xp.asarray(packed)
+    return [
+        there[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+        for array, begin in zip(arrays, begins, strict=False)
+    ]
 
 
 def device_array(given: Any, device: Any) -> Any:

@@ -106,7 +106,7 @@ class DeviceTensor:
 class DeviceQuestionnaire(Questionnaire):
     """A questionnaire whose tensor, folder means, sums and affinities are on a device.
 
-    Affinities come to the host, where the trees are built; the eigenpairs of large ones come from the device.
+    Trees are built on the host, from eigenpairs that come from the device unless there are few items.
 
     Parameters
     ----------
@@ -125,7 +125,6 @@ class DeviceQuestionnaire(Questionnaire):
         start: Mapping[str, PartitionTree],
     ) -> None:
         self.gpu = engine
-        self._last_affinity: tuple[FloatArray | None, Any] = (None, None)
         engine.require_memory(
             device_bytes(tensor.shape, tensor.dtype.itemsize, copied=isinstance(tensor, np.ndarray)),
             f"the questionnaire of a tensor of shape {tensor.shape}",
@@ -139,21 +138,21 @@ class DeviceQuestionnaire(Questionnaire):
         with self.gpu.device.one_line_errors():
             return super().answer()
 
-    def _tree(self, affinity: FloatArray) -> PartitionTree:
+    def _tree(self, affinity: Any) -> PartitionTree:
         if self.settings.tree != "flexible" or affinity.shape[0] < _MANY_ITEMS:
-            return super()._tree(affinity)
+            return super()._tree(self._on_host(affinity))
         device = self.gpu.device
-        here, there = self._last_affinity
-        spectrum = device_spectrum(there if here is affinity else device.xp.asarray(affinity), device)
+        spectrum = device_spectrum(device.xp.asarray(affinity), device)
         return flexible_tree(spectrum, self.settings.tree_constant)
 
-    def _affinity(self, axis: str, trees: Mapping[str, PartitionTree]) -> FloatArray:
+    def _affinity(self, axis: str, trees: Mapping[str, PartitionTree]) -> Any:
+        # It stays on the device: only the last one of every axis is needed on the host.
         xp = self.gpu.device.xp
         distances = self.emd.distances(axis, trees)
         scale = float(xp.median(distances))
         ratios = distances / scale if scale > 0 else xp.ldexp(distances, self.exponent)
-        there = xp.exp(-ratios)
-        affinity: FloatArray = self.gpu.device.on_host(there)
-        # Its tree is built next, from what is on the device already.
-        self._last_affinity = (affinity, there)
-        return affinity
+        return xp.exp(-ratios)
+
+    def _on_host(self, affinity: Any) -> FloatArray:
+        on_host: FloatArray = self.gpu.device.on_host(affinity)
+        return on_host

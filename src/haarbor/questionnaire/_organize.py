@@ -387,8 +387,12 @@ class Questionnaire:
             engine,
         )
         self.history: dict[str, list[PartitionTree]] = {axis: [] for axis in names}
-        self.affinities: dict[str, FloatArray] = {}
+        self.affinities: dict[str, Any] = {}
         self.seen_from: dict[str, dict[str, PartitionTree]] = {}
+
+    def _on_host(self, affinity: FloatArray) -> FloatArray:
+        """An affinity as :meth:`_affinity` gives it, on the host."""
+        return affinity
 
     def _tree(self, affinity: FloatArray) -> PartitionTree:
         settings = self.settings
@@ -402,11 +406,12 @@ class Questionnaire:
             self.history[axis].append(self.history[axis][-1])
             return
         affinity = self._affinity(axis, trees)
-        self.affinities[axis] = frozen(affinity)
+        self.affinities[axis] = affinity
         self.seen_from[axis] = trees
         self.history[axis].append(self._tree(affinity))
 
-    def _affinity(self, axis: str, trees: Mapping[str, PartitionTree]) -> FloatArray:
+    def _affinity(self, axis: str, trees: Mapping[str, PartitionTree]) -> Any:
+        """Affinity between the slices of an axis, wherever it lies."""
         distances = self.emd.distances(axis, trees)
         gap = require_symmetric(distances, "distances", float(distances.max()))
         return affinity_of_distances(distances, self.exponent, is_symmetric=gap == 0)
@@ -436,7 +441,7 @@ class Questionnaire:
             shape=self.shape,
             trees={axis: trees[-1] for axis, trees in self.history.items()},
             history={axis: tuple(trees) for axis, trees in self.history.items()},
-            affinities=self.affinities,
+            affinities={axis: frozen(self._on_host(found)) for axis, found in self.affinities.items()},
             initial_affinities=self.initial,
             period=period,
             n_iterations=done,

@@ -15,10 +15,11 @@ __all__ = ["entries_in_order"]
 _FEW_ITEMS = 200
 # From this number of items on, several threads share the work.
 _MANY_ITEMS = 1000
-# A place is found between two entries of a sample of this size, so many of its entries to either side. The
-# standard deviation of a rank in it is at most half the root of its size, 45: four of these.
-_SAMPLE = 8192
-_MARGIN = 180
+# A place is found between two entries of a sample. It is a share of all entries, so that neither putting it
+# in order nor what lies between takes long.
+_SHARE_OF_SAMPLE = 1 / 32
+_LEAST_SAMPLE, _LARGEST_SAMPLE = 1024, 8192
+# Rows that a thread looks at.
 _ROWS = 64
 
 
@@ -52,7 +53,7 @@ def entries_in_order(symmetric: FloatArray, places: Sequence[int]) -> list[float
         if found is not None:
             below, bracket = found
             return _at(bracket, [place - below for place in places])
-    return _at(np.concatenate([symmetric[row, :row] for row in range(n_items)]), places)
+    return _at(symmetric[np.tri(n_items, k=-1, dtype=bool)], places)
 
 
 def _at(entries: FloatArray, places: Sequence[int]) -> list[float]:
@@ -65,16 +66,19 @@ def _bracketed(symmetric: FloatArray, first: int, last: int) -> tuple[int, Float
     n_items = symmetric.shape[0]
     n_entries = n_items * (n_items - 1) // 2
     sample = _sample(symmetric)
-    low = int(first / n_entries * sample.size) - _MARGIN
-    high = int(last / n_entries * sample.size) + _MARGIN
+    # The standard deviation of a rank in it is at most half the root of its size: four of these.
+    margin = int(2 * np.sqrt(sample.size))
+    low = int(first / n_entries * sample.size) - margin
+    high = int(last / n_entries * sample.size) + margin
     least = sample[low] if low >= 0 else -np.inf
     most = sample[high] if high < sample.size else np.inf
+    n_rows = _ROWS if n_items >= _MANY_ITEMS else n_items
     # The entries of a square on the diagonal that are below it.
-    below_diagonal = np.tri(_ROWS, k=-1, dtype=bool)
+    below_diagonal = np.tri(n_rows, k=-1, dtype=bool)
 
     def look(top: int) -> tuple[int, list[FloatArray]]:
-        rows = symmetric[top : top + _ROWS]
-        corner = rows[:, top : top + _ROWS]
+        rows = symmetric[top : top + n_rows]
+        corner = rows[:, top : top + n_rows]
         count, inside = 0, []
         for part in (rows[:, :top], corner[below_diagonal[: corner.shape[0], : corner.shape[0]]]):
             under = part < least
@@ -84,7 +88,7 @@ def _bracketed(symmetric: FloatArray, first: int, last: int) -> tuple[int, Float
 
     threads = usable_cores() if n_items >= _MANY_ITEMS else 1
     count, inside = 0, []
-    for under, some in ordered_results(look, range(0, n_items, _ROWS), threads):
+    for under, some in ordered_results(look, range(0, n_items, n_rows), threads):
         count += under
         inside += some
     bracket = np.concatenate(inside)
@@ -95,7 +99,9 @@ def _sample(symmetric: FloatArray) -> FloatArray:
     """Entries below the diagonal, evenly from all of them, in order."""
     n_items = symmetric.shape[0]
     # Numbered row by row; those of row r begin at r (r - 1) / 2.
-    numbers = np.arange(_SAMPLE) * (n_items * (n_items - 1) // 2) // _SAMPLE
+    n_entries = n_items * (n_items - 1) // 2
+    size = min(_LARGEST_SAMPLE, max(_LEAST_SAMPLE, int(n_entries * _SHARE_OF_SAMPLE)))
+    numbers = np.arange(size) * n_entries // size
     row = ((1 + np.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)
     row -= row * (row - 1) // 2 > numbers
     row += row * (row + 1) // 2 <= numbers

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from haarbor.engines import GpuEngine, L1Engine
+from haarbor.engines import GpuEngine, L1Engine, device_arrays
 from haarbor.transport._folder_features import (
     OuterFolders,
     OuterPart,
@@ -66,19 +67,24 @@ class DeviceFolderMeans(FolderMeans):
         require_few_products(layout.outer_axes, trees)
         require_moderate_weights(trees, exponents)
         raised = raised_folders(trees[feature_axis], *exponents[feature_axis])
-        children = xp.asarray(raised.children.astype(np.int32))
-        child_begins = xp.asarray(raised.child_begins.astype(np.int32))
         outer_exponents = [exponents[a] for a in layout.outer_axes]
         outer_trees = [trees[a] for a in layout.outer_axes]
         total = xp.zeros((3, n_items, n_items))
-        parts: tuple[tuple[OuterPart, int, float], ...] = (
-            ("raised", 1, 1.0),
-            ("ground", 0, math.prod(ground_weight(trees[a], *exponents[a]) for a in layout.outer_axes)),
-        )
-        for part, target, factor in parts:
-            outer = outer_folders(outer_trees, layout.outer_strides, outer_exponents, part)
-            scale = xp.asarray((raised.scale * factor).astype(self._dtype))
-            for features in self._features(axis, outer, self._dtype, raised.n_folders):
+        factor = math.prod(ground_weight(trees[a], *exponents[a]) for a in layout.outer_axes)
+        outer = outer_folders(outer_trees, layout.outer_strides, outer_exponents)
+        children, child_begins, *rest = device_arrays(
+            [
+                raised.children.astype(np.int32), raised.child_begins.astype(np.int32),
+                raised.scale.astype(self._dtype), (raised.scale * factor).astype(self._dtype),
+                *_of_folders(outer["raised"], self._dtype), *_of_folders(outer["ground"], self._dtype),
+            ],
+            device,
+        )  # fmt: skip
+        parts: tuple[tuple[OuterPart, int, Any, Sequence[Any]], ...] = (
+            ("raised", 1, rest[0], rest[2:5]), ("ground", 0, rest[1], rest[5:]),
+        )  # fmt: skip
+        for part, target, scale, folders in parts:
+            for features in self._features(axis, folders, raised.n_folders):
                 if part in ground_parts:
                     device.add_pair_sums(_flat(features), n_items, total[target])
                 if raised.n_folders:
@@ -97,25 +103,32 @@ class DeviceFolderMeans(FolderMeans):
         for name, stride in zip(layout.outer_axes, layout.outer_strides, strict=True):
             offsets = np.add.outer(offsets, stride * np.arange(self.n_items(name))).ravel()
         outer = OuterFolders(offsets=offsets, begins=np.arange(offsets.size + 1), scale=np.ones(offsets.size))
-        for features in self._features(axis, outer, np.dtype(np.float64), 0):
+        folders = device_arrays(_of_folders(outer, np.dtype(np.float64)), self._gpu.device)
+        for features in self._features(axis, folders, 0):
             yield _flat(features)
 
-    def _features(self, axis: str, outer: OuterFolders, dtype: np.dtype[Any], n_raised: int) -> Iterator[Any]:
-        """Means over outer folders, some at a time, shape (n_folders, n_features, pitch)."""
+    def _features(self, axis: str, folders: Sequence[Any], n_raised: int) -> Iterator[Any]:
+        """Means over outer folders, some at a time, shape (n_folders, n_features, pitch).
+
+        `folders` are the arrays of :func:`_of_folders` on the device; the means have the type of the scale.
+        """
         device = self._gpu.device
-        xp = device.xp
+        offsets, begins, scale = folders
+        dtype, n_folders = scale.dtype, scale.size
         layout, n_items = self._layout(axis), self.n_items(axis)
         n_features = layout.n_rows if layout.items_are_columns else layout.n_columns
         pitch = device.tiles(n_items, dtype).pitch
         one = (n_features + n_raised) * pitch * dtype.itemsize
         step = min(_MOST_FOLDERS, max(1, self._gpu.chunk_bytes // one))
-        offsets, begins = xp.asarray(outer.offsets), xp.asarray(outer.begins)
-        scale = xp.asarray(outer.scale.astype(dtype))
-        for first in range(0, outer.n_folders, step):
+        for first in range(0, n_folders, step):
             yield device.outer_sums(
-                self._tensor.reshape(-1), offsets, begins, scale, (first, min(first + step, outer.n_folders)),
+                self._tensor.reshape(-1), offsets, begins, scale, (first, min(first + step, n_folders)),
                 layout.row_stride, n_features, n_items, pitch, layout.items_are_columns,
             )  # fmt: skip
+
+
+def _of_folders(outer: OuterFolders, dtype: np.dtype[Any]) -> list[npt.NDArray[Any]]:
+    return [outer.offsets, outer.begins, outer.scale.astype(dtype)]
 
 
 def _flat(features: Any) -> Any:

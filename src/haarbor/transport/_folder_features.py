@@ -69,20 +69,19 @@ def outer_folders(
     trees: Sequence[PartitionTree],
     strides: Sequence[int],
     exponents: Sequence[tuple[float, float]],
-    part: OuterPart,
-) -> OuterFolders:
+) -> dict[OuterPart, OuterFolders]:
     """Products of the folders of several trees.
 
     Parameters
     ----------
     trees, strides, exponents : sequences of equal length
         For each outer axis its tree, its stride in the flat tensor, and (alpha, beta).
-    part : {"ground", "raised"}
-        Products of singletons, with weight 1; or all others, with the weight that the ground part leaves.
 
     Returns
     -------
-    OuterFolders
+    dict
+        "ground": products of singletons, with weight 1; "raised": all others, with the weight that the ground
+        part leaves.
     """
     # The items of all products so far, one run per product, and the size of each run.
     offsets: IntArray = np.zeros(1, dtype=np.int64)
@@ -100,13 +99,17 @@ def outer_folders(
         level_part = np.where(more_sizes == 1, ground_weight(tree, alpha, beta), 0.0)
         raised = (np.multiply.outer(raised, level_part + more) + np.multiply.outer(ground, more)).ravel()
         ground = np.multiply.outer(ground, level_part).ravel()
-    chosen = np.flatnonzero(ground if part == "ground" else raised)
-    weights = np.ones_like(raised) if part == "ground" else raised
-    return OuterFolders(
-        offsets=offsets[_places((np.cumsum(sizes) - sizes)[chosen], sizes[chosen])],
-        begins=np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64),
-        scale=weights[chosen] / sizes[chosen],
-    )
+    run_begins = np.cumsum(sizes) - sizes
+
+    def part(chosen: IntArray, weights: FloatArray) -> OuterFolders:
+        return OuterFolders(
+            offsets=offsets[_places(run_begins[chosen], sizes[chosen])],
+            begins=np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64),
+            scale=weights / sizes[chosen],
+        )
+
+    singles, others = np.flatnonzero(ground), np.flatnonzero(raised)
+    return {"ground": part(singles, np.ones(singles.size)), "raised": part(others, raised[others])}
 
 
 def _places(begins: IntArray, sizes: IntArray) -> IntArray:

@@ -185,10 +185,10 @@ class FolderMeans:
             ("ground", 0, _ground_weight(layout.outer_axes, trees, exponents)),
         )
         blocks: list[FeatureBlock] = []
+        outer = outer_folders(outer_trees, layout.outer_strides, outer_exponents)
         for part, target, scale in parts:
-            outer = outer_folders(outer_trees, layout.outer_strides, outer_exponents, part)
             blocks += self._blocks(
-                layout, outer, outer_trees, part, raised=raised, raised_scale=scale,
+                layout, outer[part], outer_trees, part, raised=raised, raised_scale=scale,
                 ground_target=target if part in ground_parts else None,
             )  # fmt: skip
         return checked_sums(engine.l1_sums(blocks, n_items, 3), engine, n_items, 3)
@@ -344,6 +344,11 @@ def _require_fewer_products(products: int, offsets: int, axes: Sequence[str]) ->
 
 def require_moderate_weights(trees: Mapping[str, PartitionTree], exponents: Exponents) -> None:
     """Raise if the product of the largest weights of all trees is too large for sums in float32."""
+    if all(alpha >= 0 and beta >= 0 for alpha, beta in exponents.values()):
+        # No level of a folder adds more than 1.
+        least_sum = sum(math.log2(tree.n_levels) for tree in trees.values())
+        if least_sum <= LARGEST_LOG_WEIGHT:
+            return
     largest = sum(math.log2(trees[axis].pruned.weights(*exponents[axis]).max()) for axis in trees)
     if largest > LARGEST_LOG_WEIGHT:
         raise SettingError(

@@ -1,5 +1,7 @@
 """Levels of a partition tree, checked, with folders numbered in one standard way."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -51,12 +53,7 @@ def canonical_levels(levels: npt.ArrayLike) -> IntArray:
             "Leave out the repeated rows."
         )
     require_memory(3 * 8 * raw.size, f"a tree of {n_levels} levels on {n_items} items", "Take fewer items.")
-    numbered = np.empty((n_levels, n_items), dtype=np.int64)
-    for level in range(n_levels):
-        _, first_item, folder = np.unique(raw[level], return_index=True, return_inverse=True)
-        rank = np.empty(first_item.size, dtype=np.int64)
-        rank[np.argsort(first_item)] = np.arange(first_item.size)
-        numbered[level] = rank[folder]
+    numbered = _by_smallest_item(raw)
     if numbered[0].any():
         stray = int(np.argmax(numbered[0] != 0))
         raise TreeError(
@@ -80,4 +77,24 @@ def canonical_levels(levels: npt.ArrayLike) -> IntArray:
                 f"every level must refine the one above; items {partner} and {item} share a folder "
                 f"at level {level} but not at level {level - 1}. Order the rows from the root down."
             )
+    return numbered
+
+
+def _by_smallest_item(raw: npt.NDArray[Any]) -> IntArray:
+    """Every row with its folders numbered from 0, in the order of their smallest items."""
+    n_levels, n_items = raw.shape
+    items = np.arange(n_items)
+    folder: IntArray
+    if raw.min() >= 0 and raw.max() < n_items:
+        folder = raw.astype(np.int64)
+    else:
+        folder = np.stack([np.unique(row, return_inverse=True)[1] for row in raw])
+    # All levels in one row.
+    begins = n_items * np.arange(n_levels)[:, None]
+    running = (folder + begins).ravel()
+    smallest = np.full(raw.size, n_items)
+    np.minimum.at(smallest, running, np.tile(items, n_levels))
+    smallest = smallest[running].reshape(raw.shape)
+    rank = np.cumsum(smallest == items, axis=1) - 1
+    numbered: IntArray = rank.ravel()[smallest + begins]
     return numbered

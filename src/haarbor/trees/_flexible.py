@@ -89,7 +89,9 @@ def flexible_tree(spectrum: MarkovSpectrum, constant: float = 1.0) -> PartitionT
             continue
         median = _median_with_infinities(between)
         joined = greedy_joins(between, median, median / eagerness)
-        folder = np.unique(joined, return_inverse=True)[1][folder]
+        present = np.zeros(joined.size, dtype=np.int64)
+        present[joined] = 1
+        folder = (np.cumsum(present) - 1)[joined[folder]]
         partitions.append(folder)
         time = min(2.0 * time, _LONGEST_TIME)
     return PartitionTree(np.stack(partitions[::-1]))

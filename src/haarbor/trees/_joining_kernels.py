@@ -4,7 +4,7 @@ import numpy as np
 
 from haarbor.array_types import FloatArray, IntArray
 from haarbor.compiled import compiled
-from haarbor.engines import mirror, ordered_results, usable_cores
+from haarbor.engines import ordered_results, usable_cores
 
 __all__ = ["folder_distances", "greedy_joins"]
 
@@ -13,6 +13,8 @@ _MANY_ITEMS = 500
 _PARTS = 16
 # Coordinates that are added at a time.
 _AT_ONCE = 4
+# Rows of a square that is mirrored.
+_SIDE = 16
 
 
 def folder_distances(coordinates: FloatArray, folder: IntArray, n_folders: int) -> FloatArray:
@@ -37,13 +39,15 @@ def folder_distances(coordinates: FloatArray, folder: IntArray, n_folders: int) 
     threads = usable_cores() if many else 1
     for _ in ordered_results(add, range(len(cuts) - 2, -1, -1), threads):
         pass
-    mirror(means.T)
     return means
 
 
 @compiled()
 def distances_kernel(by_coordinate, begins, first, past, distances, means):
-    """Rows `first` to `past` of what `folder_distances` says, up to the diagonal, with memory to work in."""
+    """Rows `first` to `past` of what `folder_distances` says, up to the diagonal, and the same columns.
+
+    `distances` is memory to work in.
+    """
     for f in range(first, past):
         begin, end = begins[f], begins[f + 1]
         earlier = distances[:begin]
@@ -79,6 +83,12 @@ def distances_kernel(by_coordinate, begins, first, past, distances, means):
         if end > f + 1:
             for g in range(f):
                 mean[g] /= (end - begin) * (begins[g + 1] - begins[g])
+    # Square by square, so that rows and columns stay in cache.
+    for top in range(first, past, _SIDE):
+        for left in range(0, past, _SIDE):
+            for f in range(top, min(top + _SIDE, past)):
+                for g in range(left, min(left + _SIDE, f)):
+                    means[g, f] = means[f, g]
 
 
 @compiled(fastmath={"nnan", "nsz"}, inner=True)
