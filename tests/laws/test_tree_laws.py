@@ -29,12 +29,8 @@ triples_of_trees = st.integers(1, 9).flatmap(lambda n: st.tuples(*[with_same_ite
 
 @given(partition_trees(), seeds)
 def test_folder_numbers_do_not_matter(tree, seed):
-    for n_numbers, least in (
-        (10 * tree.n_items, -5),
-        (tree.n_items, 0),
-        (tree.n_items, -1),
-        (tree.n_items, 1),
-    ):
+    n = tree.n_items
+    for n_numbers, least in ((10 * n, -5), (n, 0), (n + 1, 0), (n + 1, -1)):
         again = hb.PartitionTree(renumbered(tree, seed, n_numbers, least))
         assert again == tree
         assert again.levels.tobytes() == tree.levels.tobytes()
