@@ -6,6 +6,11 @@ Networks, data and folders are those of benchmarks/pruning.py. The scores of oth
 the descriptions of their papers. --calibration and --evaluation cut the data where time is short; how
 much was used is written with the figures. With --out the numbers are written to FOLDER/NAME.json, and
 pruning_page.py makes tables of them.
+
+Where time is short, several runs with other --scores, each with its own --out and --batches, can go on side
+by side. They are then put together, as if they had been one:
+
+    python benchmarks/pruning_baselines.py smollm2 --join FOLDER FOLDER ... --out FOLDER
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +141,29 @@ def measured(
         )
 
 
+def joined(name: str, folders: Sequence[Path]) -> tuple[dict[str, Any], dict[tuple[str, str], FloatArray]]:
+    """What one run with the scores of all these runs would have written."""
+    results = [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for folder in folders]
+    result = results[0]
+    own = ("rows", "choice", "compared_with")
+    for other, folder in zip(results[1:], folders[1:], strict=True):
+        if {**other, **dict.fromkeys(own)} != {**result, **dict.fromkeys(own)}:
+            sys.exit(f"{folder} must be of the same network, data and machine as {folders[0]}; it is not.")
+    found: dict[tuple[str, str], FloatArray] = {}
+    for folder in folders:
+        with np.load(folder / f"{name}.npz") as arrays:
+            found |= {method: arrays[" ".join(method)] for method in METHODS if " ".join(method) in arrays}
+    damages = {method: found[method] for method in METHODS if method in found}
+    ours, own_damage = next(iter(damages.items()))
+    result["compared_with"] = list(ours)
+    result["rows"] = [
+        {"score": score, "replacement": replacement, **numbers(damage, own_damage)}
+        for (score, replacement), damage in damages.items()
+    ]
+    result["choice"] = choice(damages)
+    return result, damages
+
+
 def mean_and_error(damages: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean over batches, and its standard error; one row per share."""
     return damages.mean(axis=1), damages.std(axis=1, ddof=1) / np.sqrt(damages.shape[1])
@@ -191,6 +219,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--answers", type=int, help="answers that responses are measured on")
     parser.add_argument("--out", type=Path, help="folder for NAME.json")
     parser.add_argument("--batches", type=Path, help="folder for NAME.npz: the damage on every batch")
+    parser.add_argument(
+        "--join", type=Path, nargs="+", help="folders of runs, NAME.json and NAME.npz in each"
+    )
     return parser.parse_args()
 
 
@@ -215,13 +246,16 @@ def main() -> None:
     def write(result: dict[str, Any], damages: dict[tuple[str, str], FloatArray]) -> None:
         if given.out is not None:
             given.out.mkdir(parents=True, exist_ok=True)
-            text = json.dumps({**result, "machine": machine}, indent=1) + "\n"
+            text = json.dumps({**result, "machine": result.get("machine", machine)}, indent=1) + "\n"
             (given.out / f"{result['name']}.json").write_text(text, encoding="utf-8")
         if given.batches is not None:
             given.batches.mkdir(parents=True, exist_ok=True)
             named = {" ".join(method): damage for method, damage in damages.items()}
             np.savez_compressed(given.batches / f"{result['name']}.npz", **named)
 
+    if given.join:
+        write(*joined(given.name, given.join))
+        return
     try:
         case = NETWORKS[given.name](
             places, **{name: size for name, size in sizes.items() if size is not None}

@@ -13,7 +13,9 @@ from haarbor.pruning._model_batches import ModelBatch
 __all__ = ["counted_outputs", "mean_output_changes", "output_of"]
 
 _AT_ONCE = 2**18
-"""Numbers of an answer that are compared at once."""
+"""Numbers of an answer that are compared at once: so many fit into a processor's cache."""
+_AT_ONCE_ON_DEVICE = 2**25
+"""On a GPU, where every step costs as long as some millions of numbers."""
 
 
 def output_of(output: Any) -> tuple[torch.Tensor, bool]:
@@ -45,8 +47,8 @@ def mean_output_changes(
         whole, others = whole[chosen], others[:, chosen]
     distances = _square_distances if vectors else _relative_entropies
     totals = torch.zeros(len(answers), dtype=torch.float64)
-    # A few answers at a time, so that they fit into the processor's cache.
-    step = max(1, _AT_ONCE // size)
+    at_once = _AT_ONCE if answers.device.type == "cpu" else _AT_ONCE_ON_DEVICE
+    step = max(1, at_once // size)
     for begin in range(0, whole.shape[0], step):
         part = slice(begin, begin + step)
         totals += distances(whole[part], others[:, part]).sum(dim=1).cpu()
