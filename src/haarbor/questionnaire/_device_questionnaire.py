@@ -12,7 +12,7 @@ from haarbor.binary_scale import excess_exponent
 from haarbor.engines import GpuEngine, numbers_in_memory_order
 from haarbor.questionnaire._held_tensor import axis_roles
 from haarbor.questionnaire._organization import Organization
-from haarbor.questionnaire._organize import Questionnaire
+from haarbor.questionnaire._questionnaire import Questionnaire
 from haarbor.questionnaire._settings import QuestionnaireSettings
 from haarbor.spectral import (
     SMALL_SQUARES,
