@@ -27,7 +27,7 @@ from haarbor.questionnaire._descent import Descent
 from haarbor.questionnaire._device_descent import DeviceDescent, haar_device_bytes
 from haarbor.questionnaire._device_entries import checked_device_tensor
 from haarbor.questionnaire._divided_tensor import DividedTensor
-from haarbor.questionnaire._held_tensor import HeldTensor, axis_roles
+from haarbor.questionnaire._held_tensor import HeldTensor
 from haarbor.questionnaire._masked_entries import Content, neutral_tensor
 from haarbor.questionnaire._memory_plan import MemoryPlan, memory_plan
 from haarbor.questionnaire._organization import Organization
@@ -43,7 +43,7 @@ from haarbor.trees import (
     trees_by_axis,
 )
 
-__all__ = ["axis_roles", "organize"]
+__all__ = ["organize"]
 
 _MASKED: Mapping[str, Any] = {
     "unmasked": "unmasked",
