@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from haarbor.pruning import _network_probe as module
-from haarbor.pruning import network_heads
+from haarbor.pruning import model_batches, network_heads
 from haarbor.pruning._metrics import logits_of
 from haarbor.pruning._model_batches import forward
 from haarbor.pruning._network_probe import NetworkProbe
@@ -104,7 +104,32 @@ def test_rows_that_cannot_be_added_on_the_way_are_there_from_the_start(llama):
     handle.remove()
     np.testing.assert_allclose(found, expected, rtol=2e-3)
     # One trial, and then never again.
-    assert rows == [1, 3, 1, 3]
+    assert rows == [1, 2, 1, 2]
+
+
+def test_a_row_without_a_change_is_for_the_trial_alone(llama):
+    model, heads, row, _ = llama
+    expected = one_by_one(model, heads, row)
+    with torch.no_grad():
+        answer = logits_of(forward(model, row))
+    sizes = []
+    handle = model.register_forward_hook(lambda _module, _args, output: sizes.append(len(output.logits)))
+    probe = NetworkProbe(model, heads)
+    np.testing.assert_allclose(probe.mean_changes(row, answer, CHANGES), expected, rtol=2e-3)
+    assert sizes == [3, 1, 3]
+    np.testing.assert_allclose(probe.mean_changes(row, answer, CHANGES), expected, rtol=2e-3)
+    assert sizes[3:] == [2, 1, 2]
+    # Inputs of another shape are another trial.
+    shorter = batches("llama", 1, size=1)[0].inputs["input_ids"][:, :9]
+    (row,) = model_batches({"input_ids": shorter})
+    with torch.no_grad():
+        answer = logits_of(forward(model, row))
+    sizes.clear()
+    np.testing.assert_allclose(
+        probe.mean_changes(row, answer, CHANGES), one_by_one(model, heads, row), rtol=2e-3
+    )
+    assert sizes[:3] == [3, 1, 3]
+    handle.remove()
 
 
 def test_another_answer_without_a_change_is_noticed(llama):
@@ -113,7 +138,7 @@ def test_another_answer_without_a_change_is_noticed(llama):
         answer = logits_of(forward(model, row))
     rows.clear()
     NetworkProbe(model, heads).mean_changes(row, 2 * answer, CHANGES)
-    assert rows == [1, 3, 1, 3]
+    assert rows == [1, 2, 1, 2]
 
 
 def test_nothing_to_change_is_no_forward_pass(llama):

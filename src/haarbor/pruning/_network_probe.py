@@ -25,10 +25,11 @@ _MOST_NUMBERS = 2**26
 class NetworkProbe:
     """Runs a network with one row for each change of a layer.
 
-    All changes of a layer are made in one forward pass: a batch of one row per change, and one row
-    without any. Below the layer all rows are equal. Where the model allows it, the batch therefore
-    starts with a single row and gets the others at that layer. Whether it does is tried out: the row
-    without a change must give the known answer. A change that is alone in its layer takes the only row.
+    All changes of a layer are made in one forward pass: a batch of one row per change. Below the layer all
+    rows are equal. Where the model allows it, the batch therefore starts with a single row and gets the
+    others at that layer. Whether it does is tried out for every layer and shape of the inputs: with one
+    more row, without a change, which must give the known answer. A change that is alone in its layer takes
+    the only row.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class NetworkProbe:
         self._model, self._heads = model, heads
         self._grows: bool | None = None
         """Whether rows can be added to the batch inside the model; None until it was tried."""
+        self._tried: set[object] = set()
+        """Layers and shapes of inputs for which they can."""
 
     def mean_changes(
         self, row: ModelBatch, answer: torch.Tensor, changes: Sequence[tuple[int, Change]]
@@ -77,24 +80,30 @@ class NetworkProbe:
             return self._run(number, changes[0], row)
 
         def every(x: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
-            return torch.cat([output[:1], *(change(x[:1], output[:1]) for change in changes)])
+            return torch.cat([change(x[:1], output[:1]) for change in changes])
 
+        def every_and_none(x: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+            return torch.cat([output[:1], every(x, output)])
+
+        kind = number, row.sample_shapes
         if self._grows is not False:
             try:
-                answers, vectors = self._run(number, every, row)
+                if kind in self._tried:
+                    return self._run(number, every, row)
+                answers, vectors = self._run(number, every_and_none, row)
                 self._grows = _is_same(answers, answer, len(changes))
             except (RuntimeError, ValueError, IndexError):
                 # Some models rely on the size of their first batch: those get all rows from the start.
                 self._grows = False
             if self._grows:
+                self._tried.add(kind)
                 return answers[1:], vectors
-        n_rows = len(changes) + 1
+        n_rows = len(changes)
         repeated = ModelBatch(
             inputs={name: value.expand(n_rows, *value.shape[1:]) for name, value in row.inputs.items()},
             labels=None,
         )
-        answers, vectors = self._run(number, every, repeated)
-        return answers[1:], vectors
+        return self._run(number, every, repeated)
 
     def _run(self, number: int, change: Change, row: ModelBatch) -> tuple[torch.Tensor, bool]:
         def changed(place: int, x: torch.Tensor, output: torch.Tensor) -> torch.Tensor | None:
