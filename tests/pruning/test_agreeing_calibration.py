@@ -1,5 +1,7 @@
 """More calibration data where two halves of it disagree about the order of the heads."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -85,10 +87,10 @@ def test_answers_are_probed_when_it_is_known_on_which_data(least, n_samples, mon
 
 
 def test_scores_of_probed_answers_are_looked_at_where_the_others_are_sure(monkeypatch):
-    def unsure(entries):
-        return {entry.name: 0.1 for entry in entries if entry.name == "leftover-response"}
+    def unsure(name, entries):
+        return {entry.name: 0.1 for entry in entries if entry.name == name}
 
-    monkeypatch.setattr(module, "unsure_scores", unsure)
+    monkeypatch.setattr(module, "unsure_scores", partial(unsure, "leftover-response"))
     model = network("llama")
     found = calibration_pass(model, CALIBRATION)
     names = ["norm", "leftover-response"]
@@ -97,9 +99,11 @@ def test_scores_of_probed_answers_are_looked_at_where_the_others_are_sure(monkey
     assert "'leftover-response' 0.10 to" in agreeing.taken
     joint = calibration_pass(model, agreeing.batches, parts={"responses"})
     np.testing.assert_array_equal(agreeing.found.responses.by_sample, joint.responses.by_sample)
-    # Where there is no more, the answers are there all the same.
-    agreeing = agreeing_calibration(model, found, CALIBRATION, EVALUATION, names, lambda: (), **given)
-    assert agreeing.found.responses.n_answers == 56
+    # Where there is no more, the answers are there all the same; and so they are where another is unsure.
+    for looked_at in ("leftover-response", "norm"):
+        monkeypatch.setattr(module, "unsure_scores", partial(unsure, looked_at))
+        agreeing = agreeing_calibration(model, found, CALIBRATION, EVALUATION, names, lambda: (), **given)
+        assert agreeing.found.responses.n_answers == 56
 
 
 def test_where_there_is_no_more_the_pass_stays(monkeypatch):

@@ -258,7 +258,9 @@ def _weighted_fit(
     """
     own_bias, index = (torch.as_tensor(array.copy(), device=inputs.device) for array in (bias, kept))
     sums: list[torch.Tensor] = []
-    step = max(1, _AT_ONCE // max(inputs.shape[-1], target.shape[-1]))
+    width = max(inputs.shape[-1], target.shape[-1])
+    # Sums of wide layers are large: fewer tokens at once than channels would be spent on adding them up.
+    step = max(width, _AT_ONCE // width)
     for begin in range(0, len(inputs), step):
         part = slice(begin, begin + step)
         stays, wanted = inputs[part].index_select(1, index).double(), target[part].double()
@@ -272,7 +274,7 @@ def _weighted_fit(
             shares.sum(), weighted.sum(dim=0), shares[:, 0] @ wanted, weighted.T @ stays, weighted.T @ wanted,
             (shares * wanted.square()).sum(),
         ]  # fmt: skip
-        sums = [known + new for known, new in zip(sums, found, strict=True)] if sums else found
+        sums = [known.add_(new) for known, new in zip(sums, found, strict=True)] if sums else found
     total, *rest = (tensor.cpu().numpy() for tensor in sums)
     centre, offset, own, cross, energy = (array / total for array in rest)
     own = own - np.outer(centre, centre)
@@ -281,7 +283,7 @@ def _weighted_fit(
     given = own @ old.T
     wanted_cross = cross - np.outer(centre, offset)
     cross = wanted_cross - given
-    mean_error = float(energy - offset @ offset - np.sum(old.T * (wanted_cross + cross)))
+    mean_error = max(float(energy - offset @ offset - np.sum(old.T * (wanted_cross + cross))), 0.0)
     strength = ridge * float(np.trace(own)) / max(kept.size, 1)
     change = ridge_solution(own, cross, strength)
     fitted = np.zeros_like(weight)
