@@ -153,10 +153,11 @@ def head_changes(
     weight = next(model.parameters(), torch.zeros(1))
     found: list[tuple[int, Change]] = []
     for number, (moment, layer) in enumerate(zip(moments, heads.layers, strict=True)):
-        placed = [
+        projection, stand_in, mean = (
             torch.tensor(array).to(weight) for array in (moment.weight, stand_ins(moment, layer), moment.mean)
-        ]
-        found.extend((number, _without(*placed, layer.channels(head))) for head in range(layer.n_heads))
+        )
+        parts = [layer.channels(head) for head in range(layer.n_heads)]
+        found.extend((number, _without(projection, stand_in, mean, part)) for part in parts)
     return found
 
 

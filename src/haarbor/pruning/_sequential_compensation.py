@@ -203,15 +203,18 @@ class _Fitting:
         valid = self._batch.valid
         if valid is not None and valid.shape == inputs.shape[:-1]:
             chosen = valid.reshape(-1).to(x.device)
+
+        def tokens(tensor: torch.Tensor) -> torch.Tensor:
+            return tensor.reshape(-1, tensor.shape[-1])[chosen]
+
         projection = self._model.get_submodule(layer.projection)
         found = _weighted_fit(
             projection_weight(projection),
             projection_bias(projection),
             kept_channels(layer, self._gone[number]),
-            *(
-                None if tensor is None else tensor.reshape(-1, tensor.shape[-1])[chosen]
-                for tensor in (inputs, target, now)
-            ),
+            tokens(inputs),
+            tokens(target),
+            None if now is None else tokens(now),
             self._ridge,
         )
         self._fits[number] = found
