@@ -1,11 +1,14 @@
 """More calibration data where two halves of it disagree about the order of the heads."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from haarbor.errors import DataError, SettingError
 from haarbor.pruning import _agreeing_calibration as module
+from haarbor.pruning import _calibration_pass as pass_module
 from haarbor.pruning import calibration_pass, pruning_scores, pruning_study
 from haarbor.pruning._agreeing_calibration import agreeing_calibration, unsure_scores
 from haarbor.pruning._controls import ScoreControls
@@ -60,6 +63,47 @@ def test_halves_that_disagree_get_all_that_there_is(monkeypatch):
         halves = [calibration_pass(model, data[begin::2], parts={"gradients"}) for begin in (0, 1)]
         values.append(spearmanr(*(pruning_scores(half, ["gradient"])["gradient"] for half in halves))[0])
     assert f"'gradient' {values[0]:.2f} to {values[1]:.2f}, 'norm'" in found.taken
+
+
+@pytest.mark.parametrize(("least", "n_samples"), [(1.1, [10]), (-1.1, [4])])
+def test_answers_are_probed_when_it_is_known_on_which_data(least, n_samples, monkeypatch):
+    monkeypatch.setattr(module, "LEAST_AGREEMENT", least)
+    probed = []
+    plain = pass_module.probed_changes
+
+    def counted(model, heads, data, *rest, **given):
+        probed.append(sum(map(len, data)))
+        return plain(model, heads, data, *rest, **given)
+
+    monkeypatch.setattr(pass_module, "probed_changes", counted)
+    names = ["norm", "leftover-response", "leftover-layer"]
+    study = pruning_study(
+        network("llama"), CALIBRATION, EVALUATION, names, budget=0.5, shares=[], controls=False,
+        replacement="zero", more_calibration=lambda: MORE,
+    )  # fmt: skip
+    assert probed == n_samples
+    assert study.n_calibration == n_samples[0]
+    assert set(study.curves.curves) == set(names)
+
+
+def test_scores_of_probed_answers_are_looked_at_where_the_others_are_sure(monkeypatch):
+    def unsure(name, entries):
+        return {entry.name: 0.1 for entry in entries if entry.name == name}
+
+    monkeypatch.setattr(module, "unsure_scores", partial(unsure, "leftover-response"))
+    model = network("llama")
+    found = calibration_pass(model, CALIBRATION)
+    names = ["norm", "leftover-response"]
+    given = {"share": 0.5, "metric": LOSS, "parts": {"responses"}}
+    agreeing = agreeing_calibration(model, found, CALIBRATION, EVALUATION, names, lambda: MORE, **given)
+    assert "'leftover-response' 0.10 to" in agreeing.taken
+    joint = calibration_pass(model, agreeing.batches, parts={"responses"})
+    np.testing.assert_array_equal(agreeing.found.responses.by_sample, joint.responses.by_sample)
+    # Where there is no more, the answers are there all the same; and so they are where another is unsure.
+    for looked_at in ("leftover-response", "norm"):
+        monkeypatch.setattr(module, "unsure_scores", partial(unsure, looked_at))
+        agreeing = agreeing_calibration(model, found, CALIBRATION, EVALUATION, names, lambda: (), **given)
+        assert agreeing.found.responses.n_answers == 56
 
 
 def test_where_there_is_no_more_the_pass_stays(monkeypatch):

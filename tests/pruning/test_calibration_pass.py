@@ -6,6 +6,7 @@ import torch
 
 from haarbor.errors import PruningError, SettingError
 from haarbor.pruning import calibration_pass, head_responses, layer_moments, masked_token_loss
+from haarbor.pruning._calibration_pass import with_responses
 from haarbor.pruning._metrics import METRICS, Metric
 from tests.assertions import assert_close
 from tests.pruning.small_networks import batches, network
@@ -82,3 +83,47 @@ def test_hidden_tokens_are_hidden_from_the_calibration_too():
     responses = head_responses(model, found.heads, expected, shown)
     np.testing.assert_allclose(found.responses.values, responses.values, atol=1e-9)
     assert found.responses.n_answers == sum(int((batch.tokens == 2).sum()) for batch in shown)
+
+
+def test_heads_and_layers_are_probed_in_the_same_forward_passes():
+    model, data = network("llama"), batches("llama", 6)
+    heads = calibration_pass(model, data).heads
+    n_passes = {}
+    found = {}
+    for parts in (set(), {"responses"}, {"layer responses"}, {"responses", "layer responses"}):
+        passes = []
+        handle = model.register_forward_pre_hook(lambda *_, passes=passes: passes.append(1))
+        name = ", ".join(sorted(parts))
+        found[name] = calibration_pass(model, data, parts=parts, heads=heads, n_answers=100)
+        handle.remove()
+        n_passes[name] = len(passes) - n_passes.get("", 0)
+    # Of 8 samples: its answer, and one for each of three layers.
+    assert n_passes["responses"] == n_passes["layer responses, responses"] == 8 * 4
+    both = found["layer responses, responses"]
+    one, two = both.responses, found["responses"].responses
+    np.testing.assert_allclose(one.by_sample, two.by_sample, rtol=1e-3, atol=1e-9)
+    np.testing.assert_array_equal(one.counts, two.counts)
+    alone = found["layer responses"].layer_responses
+    np.testing.assert_allclose(both.layer_responses.by_sample, alone.by_sample, rtol=1e-3, atol=1e-9)
+
+
+def test_layers_are_probed_on_more_samples_than_heads_where_these_are_enough():
+    model, data = network("llama"), batches("llama", 50)
+    found = calibration_pass(model, data, parts={"responses", "layer responses"})
+    apart = [calibration_pass(model, data, parts={part}) for part in ("responses", "layer responses")]
+    # 512 and 1024 answers, of 14 to a text.
+    assert found.responses.counts.size == 37
+    assert found.layer_responses.counts.size == 64
+    np.testing.assert_allclose(found.responses.values, apart[0].responses.values, rtol=1e-3)
+    np.testing.assert_allclose(found.layer_responses.values, apart[1].layer_responses.values, rtol=1e-3)
+
+
+def test_a_pass_gets_its_responses_later():
+    model, data = network("llama"), batches("llama", 2)
+    at_once = calibration_pass(model, data, parts={"gradients", "responses"})
+    plain = calibration_pass(model, data, parts={"gradients"})
+    later = with_responses(model, plain, {"responses"})
+    np.testing.assert_array_equal(later.responses.by_sample, at_once.responses.by_sample)
+    assert later.gradients is plain.gradients
+    assert with_responses(model, later, {"responses"}) is later
+    assert "responses" not in plain.parts

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from haarbor.errors import SettingError
-from haarbor.pruning import compensate, compensated, damage_curves, pruning_scores, removal, removed_heads
+from haarbor.pruning import (
+    compensate,
+    compensated,
+    damage_curves,
+    pruning_scores,
+    removal,
+    removed_heads,
+    sequential_compensation,
+)
 from haarbor.pruning._metrics import measure
 from tests.pruning.builders import CALIBRATION, EVALUATION, LOSS, made_curves
 from tests.pruning.small_networks import network
@@ -28,6 +36,30 @@ def test_curves_are_ablations_of_the_lowest_scores(found, replacement):
     assert curves.value("norm")[1] == pytest.approx(expected.value, rel=1e-6)
     np.testing.assert_allclose(curves.curves["norm"].damage[0, 1], expected.each - whole.each, atol=1e-6)
     np.testing.assert_array_equal(curves.curves["norm"].removed[0, 1], removed)
+
+
+def test_the_whole_network_is_run_once_for_all_that_is_refitted_layer_after_layer(found):
+    model = network("llama")
+    names = ["norm", "gradient", "leftover"]
+    # Whether rows depend on each other is tried out once, and not for every curve.
+    measure(model, EVALUATION, LOSS)
+    rows = []
+    handle = model.register_forward_pre_hook(
+        lambda _m, _args, kwargs: rows.append(len(kwargs["input_ids"])), with_kwargs=True
+    )
+    curves = damage_curves(model, found, EVALUATION, names, shares=[0.5], replacement="sequential")
+    handle.remove()
+    n_choices = len({curves.curves[name].removed.tobytes() for name in names})
+    assert n_choices > 1
+    n_samples = sum(map(len, CALIBRATION))
+    assert sum(rows) == (1 + n_choices) * (sum(map(len, EVALUATION)) + n_samples)
+    for name in names:
+        removed = curves.curves[name].removed[0, 0]
+        with compensated(
+            model, found.heads, sequential_compensation(model, found.heads, removed, CALIBRATION)
+        ):
+            expected = measure(model, EVALUATION, LOSS).value
+        assert curves.value(name)[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_chance_has_a_run_for_every_seed(found):

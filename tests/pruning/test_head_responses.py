@@ -12,6 +12,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from haarbor.errors import DataError
 from haarbor.pruning import (
     HeadResponses,
+    _probed_changes,
     compensate,
     compensated,
     head_responses,
@@ -19,6 +20,7 @@ from haarbor.pruning import (
     model_batches,
     network_heads,
 )
+from haarbor.pruning import _network_probe as probe
 from haarbor.pruning._compensation import fitted_projection
 from haarbor.pruning._metrics import logits_of
 from haarbor.pruning._model_batches import forward
@@ -79,8 +81,8 @@ def test_responses_are_the_relative_entropies_of_removing_each_head(name, monkey
     if name not in _SEVERAL_TURNS:
         return
     # All rows from the start give the same; and so do heads in several turns.
-    monkeypatch.setattr(module, "_is_same", lambda *_: False)
-    monkeypatch.setattr(module, "_MOST_NUMBERS", 1)
+    monkeypatch.setattr(probe, "_is_same", lambda *_: False)
+    monkeypatch.setattr(probe, "_MOST_NUMBERS", 1)
     again = head_responses(model, heads, moments, data)
     np.testing.assert_allclose(again.values, found.values, rtol=2e-3, atol=2e-3 * scale)
 
@@ -114,7 +116,7 @@ def test_a_batch_that_cannot_grow_on_its_way_is_repeated_from_the_start(monkeypa
     handle = model.register_forward_hook(strict, with_kwargs=True)
     bound = head_responses(model, heads, moments, data)
     handle.remove()
-    assert max(sizes) == heads.layers[0].n_heads + 1
+    assert max(sizes) == heads.layers[0].n_heads
     np.testing.assert_allclose(bound.values, free.values, rtol=1e-3, atol=1e-7)
 
 
@@ -151,7 +153,7 @@ def test_enough_samples_are_probed_and_no_more(monkeypatch):
     moments = layer_moments(model, heads, data)
     assert head_responses(model, heads, moments, data).n_answers == 140  # 5 x 2 texts of 14 tokens
     assert head_responses(model, heads, moments, data, n_answers=30).n_answers == 42
-    monkeypatch.setattr(module, "N_SAMPLES", 2)
+    monkeypatch.setattr(_probed_changes, "N_SAMPLES", 2)
     found = head_responses(model, heads, moments, data, n_answers=47)
     assert found.by_sample.shape == (2, heads.n_heads)
     # A sixteenth of the answers, where that is more samples.

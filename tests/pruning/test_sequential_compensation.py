@@ -5,8 +5,10 @@ import pytest
 import torch
 
 from haarbor.errors import DataError, SettingError
+from haarbor.pruning import _sequential_compensation as module
 from haarbor.pruning import compensated, network_heads, sequential_compensation
 from haarbor.pruning._model_batches import forward
+from haarbor.pruning._sequential_compensation import whole_stream
 from tests.pruning.builders import CALIBRATION, everything, projection_inputs
 from tests.pruning.small_networks import batches, network
 
@@ -70,6 +72,59 @@ def test_each_layer_is_weighted_least_squares_towards_the_stream_of_the_whole_ne
         # The bias takes up what is left on average.
         given = pruned[number][0] @ fit.weight.T + fit.bias
         np.testing.assert_allclose(shares @ (target - given), 0, atol=1e-5)
+
+
+def run_with_rows(model, heads, removed, data, **given):
+    """The refit, and the rows of each forward pass for it."""
+    rows = []
+    handle = model.register_forward_pre_hook(
+        lambda _m, args, kwargs: rows.append(len(args[0] if args else next(iter(kwargs.values())))),
+        with_kwargs=True,
+    )
+    found = sequential_compensation(model, heads, removed, data, **given)
+    handle.remove()
+    return found, rows
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma3", "bert", "albert", "multihead", "zoo-vit"])
+def test_a_whole_network_that_is_known_is_not_run_again(name):
+    model, data = network(name), batches(name, 2)
+    heads = network_heads(model, data[0])
+    whole = whole_stream(model, heads, data)
+    for removed in ([(0, 0), (1, 2)], [(1, 1)]):
+        expected, rows = run_with_rows(model, heads, removed, data)
+        assert rows == [8]
+        found, rows = run_with_rows(model, heads, removed, data, whole=whole)
+        assert rows == [4]
+        for fit, other in zip(found.fits, expected.fits, strict=True):
+            if other is None:
+                assert fit is None
+                continue
+            for own, known in ((fit.weight, other.weight), (fit.bias, other.bias)):
+                np.testing.assert_allclose(own, known, rtol=0, atol=1e-4 * np.abs(known).max() + 1e-6)
+            assert fit.error == pytest.approx(other.error, rel=1e-3, abs=1e-7)
+            assert fit.mean_error == pytest.approx(other.mean_error, rel=1e-3, abs=1e-7)
+
+
+def test_a_whole_network_too_large_to_be_kept_is_not_known(monkeypatch):
+    model, heads, data, _ = everything("llama")
+    n_bytes = 3 * 6 * 14 * 32 * 4
+    monkeypatch.setattr(module, "_MOST_BYTES", n_bytes)
+    whole = whole_stream(model, heads, data)
+    assert [tuple(target.shape) for target in whole.targets] == 3 * [(6, 14, 32)]
+    assert repr(whole) == "WholeStream(3 layers, 6 samples)"
+    monkeypatch.setattr(module, "_MOST_BYTES", n_bytes - 1)
+    assert whole_stream(model, heads, data) is None
+
+
+def test_sums_over_parts_of_the_tokens_are_those_over_all(monkeypatch):
+    model, heads, data, _ = everything("llama")
+    at_once = sequential_compensation(model, heads, [(0, 1), (1, 1)], data)
+    monkeypatch.setattr(module, "_AT_ONCE", 50 * 32)
+    in_parts = sequential_compensation(model, heads, [(0, 1), (1, 1)], data)
+    for fit, other in zip(in_parts.fits[:2], at_once.fits[:2], strict=True):
+        np.testing.assert_allclose(fit.weight, other.weight, rtol=0, atol=1e-6 * np.abs(other.weight).max())
+        assert fit.error == pytest.approx(other.error, rel=1e-6)
 
 
 def test_nothing_removed_is_nothing_refitted():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from haarbor.errors import SettingError
 from haarbor.on_progress import OnProgress
 from haarbor.printable import printable
-from haarbor.pruning._calibration_pass import CalibrationPass, calibration_pass
+from haarbor.pruning._calibration_pass import CalibrationPass, Part, calibration_pass, with_responses
 from haarbor.pruning._controls import ScoreControls, score_controls
 from haarbor.pruning._metrics import Metric
 from haarbor.pruning._model_batches import ModelBatch, model_batches, require_disjoint
@@ -82,6 +82,7 @@ def agreeing_calibration(
     *,
     share: float,
     metric: Metric,
+    parts: Collection[Part] = (),
     n_answers: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> AgreeingCalibration:
@@ -101,6 +102,9 @@ def agreeing_calibration(
         Gives further batches, or none; asked once, and only if a score is unsure.
     share : float
     metric : Metric
+    parts : collection of {"responses", "layer responses"}
+        Parts that scores need and `found` may lack. Probing takes longest, so these are gathered when it is
+        known on which data: scores that need them are looked at only if all others are sure.
     n_answers : int, optional
         As for :func:`haarbor.pruning.calibration_pass`.
     on_progress : function of (step, done, total), optional
@@ -117,19 +121,22 @@ def agreeing_calibration(
         If the further batches overlap the evaluation data.
     """
     require_more(more)
-    as_it_was = AgreeingCalibration(found=found, batches=tuple(batches), taken="")
     looked_at = [name for name in names if name in SCORES and "attention" not in SCORES[name].needs]
-    before = unsure_scores(_agreements(model, found, batches, evaluation, looked_at, share, metric))
-    if not before:
-        return as_it_was
-    further = list(more())
+    at_once = [name for name in looked_at if SCORES[name].needs <= found.parts.keys()]
+    before = unsure_scores(_agreements(model, found, batches, evaluation, at_once, share, metric))
+    if not before and len(at_once) < len(looked_at):
+        found = with_responses(model, found, parts, n_answers=n_answers, on_progress=on_progress)
+        later = [name for name in looked_at if name not in at_once]
+        before = unsure_scores(_agreements(model, found, batches, evaluation, later, share, metric))
+    further = list(more()) if before else []
     if not further:
-        return as_it_was
+        found = with_responses(model, found, parts, n_answers=n_answers, on_progress=on_progress)
+        return AgreeingCalibration(found=found, batches=tuple(batches), taken="")
     extra = model_batches(further)
     require_disjoint(extra, evaluation)
     joint = (*batches, *extra)
     known = {name: part for name, part in found.parts.items() if name.startswith("attention")}
-    wanted: Any = [name for name in found.parts if name not in known]
+    wanted: Any = [name for name in {*found.parts, *parts} if name not in known]
     again = calibration_pass(
         model,
         joint,
@@ -164,6 +171,8 @@ def _agreements(
     metric: Metric,
 ) -> tuple[ScoreControls, ...]:
     """How far two halves agree, without measuring any damage."""
+    if not names:
+        return ()
     kept = {name: part for name, part in found.parts.items() if not name.startswith("attention")}
     plain = replace(found, parts=kept)
     return score_controls(model, plain, batches, evaluation, names, share=share, metric=metric, damages=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,19 +17,26 @@ from haarbor.options import require_whole_number
 from haarbor.printable import printable
 from haarbor.pruning._attention_statistics import AttentionStatistics, AttentionSums
 from haarbor.pruning._gate_gradients import gate_gradients
-from haarbor.pruning._head_responses import HeadResponses, head_responses
+from haarbor.pruning._head_responses import N_ANSWERS as HEAD_ANSWERS
+from haarbor.pruning._head_responses import HeadResponses, head_changes
 from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._layer_moments import LayerMoments, MomentHooks
-from haarbor.pruning._layer_responses import LayerResponses, layer_responses
+from haarbor.pruning._layer_responses import N_ANSWERS as LAYER_ANSWERS
+from haarbor.pruning._layer_responses import LayerResponses, layer_changes
 from haarbor.pruning._metrics import Measure, Metric, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
+from haarbor.pruning._network_probe import Change
+from haarbor.pruning._probed_changes import probed_changes
 from haarbor.pruning._projection_hooks import projection_hooks
 
-__all__ = ["CalibrationPass", "Part", "calibration_pass", "require_parts"]
+__all__ = ["PROBED", "CalibrationPass", "Part", "calibration_pass", "require_parts", "with_responses"]
 
 Part = Literal["attention", "gradients", "responses", "layer responses"]
 """What a pass may gather beyond the moments of the heads' outputs."""
+
+PROBED: frozenset[Part] = frozenset(("responses", "layer responses"))
+"""Parts that take far longer than the others; a pass that lacks them can get them later."""
 
 _HALVES = "attention-halves"
 """Name among the parts for the attention of every second batch."""
@@ -224,19 +231,59 @@ def calibration_pass(
         gathered[_HALVES] = tuple(attention.statistics(half) for half in (0, 1))
     if "gradients" in parts:
         gathered["gradients"] = frozen(gate_gradients(model, known, given, chosen))
-    moments = hooks.moments()
-    enough = {} if n_answers is None else {"n_answers": n_answers}
-    if "responses" in parts:
-        gathered["responses"] = head_responses(
-            model, known, moments, batches, on_progress=on_progress, **enough
-        )
-    if "layer responses" in parts:
-        gathered["layer responses"] = layer_responses(
-            model, known, moments, batches, on_progress=on_progress, **enough
-        )
-    return CalibrationPass(
-        heads=known, moments=moments, parts=gathered, n_samples=n_samples, batches=tuple(batches)
+    found = CalibrationPass(
+        heads=known, moments=hooks.moments(), parts=gathered, n_samples=n_samples, batches=tuple(batches)
     )
+    return with_responses(
+        model, found, PROBED.intersection(parts), n_answers=n_answers, on_progress=on_progress
+    )
+
+
+def with_responses(
+    model: torch.nn.Module,
+    calibration: CalibrationPass,
+    parts: Collection[Part],
+    *,
+    n_answers: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> CalibrationPass:
+    """A calibration pass with the answers of the network probed as well, on the data it was made from.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    calibration : CalibrationPass
+    parts : collection of {"responses", "layer responses"}
+        What to add; those that it has stay as they are.
+    n_answers : int, optional
+        As for :func:`calibration_pass`.
+    on_progress : function of (step, done, total), optional
+        Told after every sample, with the step "probing".
+
+    Returns
+    -------
+    CalibrationPass
+    """
+    given = (model, calibration.heads, calibration.moments)
+    changes: dict[str, tuple[list[tuple[int, Change]], int]] = {}
+    if "responses" in parts and "responses" not in calibration.parts:
+        changes["responses"] = head_changes(*given), n_answers or HEAD_ANSWERS
+    if "layer responses" in parts and "layer responses" not in calibration.parts:
+        changes["layer responses"] = layer_changes(*given), n_answers or LAYER_ANSWERS
+    if not changes:
+        return calibration
+    # Both in the same forward passes.
+    probed = probed_changes(
+        model, calibration.heads, calibration.batches, list(changes.values()), on_progress=on_progress
+    )
+    added = dict(calibration.parts)
+    for (name, (made, _)), (by_sample, counts) in zip(changes.items(), probed, strict=True):
+        added[name] = (
+            HeadResponses.of_samples(by_sample, counts)
+            if name == "responses"
+            else LayerResponses.of_changes(made, by_sample, counts, n_layers=len(calibration.heads))
+        )
+    return replace(calibration, parts=added)
 
 
 def _organized_batches(n_batches: int, n_organized: int | None) -> list[int]:

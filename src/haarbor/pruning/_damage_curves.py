@@ -22,6 +22,7 @@ from haarbor.pruning._model_batches import ModelBatch, model_batches
 from haarbor.pruning._network_heads import NetworkHeads
 from haarbor.pruning._replacement_fits import FITTED, checked_replacements, replacement_fits
 from haarbor.pruning._scores import checked_names, pruning_scores, score_removal
+from haarbor.pruning._sequential_compensation import WholeStream, whole_stream
 
 __all__ = ["DamageCurves", "ScoreCurve", "damage_curves", "measured_without"]
 
@@ -150,6 +151,7 @@ def measured_without(
     batches: Sequence[ModelBatch],
     metric: Metric,
     replacement: Replacement | str,
+    whole: WholeStream | None = None,
 ) -> Measurement:
     """A metric without some heads.
 
@@ -162,13 +164,15 @@ def measured_without(
     batches : sequence of ModelBatch
     metric : Metric
     replacement : {"zero", "mean", "refit", "sequential", "weights", "scale"}
+    whole : WholeStream, optional
+        For "sequential", see :func:`haarbor.pruning.sequential_compensation`.
 
     Returns
     -------
     Measurement
     """
     if replacement in FITTED:
-        fits = replacement_fits(model, calibration, removed, replacement)
+        fits = replacement_fits(model, calibration, removed, replacement, whole=whole)
         with compensated(model, calibration.heads, fits):
             return measure(model, batches, metric)
     means = calibration.means if checked_replacement(replacement) == "mean" else None
@@ -251,6 +255,8 @@ def damage_curves(
     measured = [(name, way) for name in runs for way in (ways[:1] if name == RANDOM else ways)]
     n_trials = len(asked) * sum(len(runs[name]) for name, _ in measured)
     known: dict[tuple[bytes, str], FloatArray] = {}
+    # Every choice of heads is fitted to the same network.
+    whole = whole_stream(model, calibration.heads, calibration.batches) if "sequential" in ways else None
     curves: dict[str, ScoreCurve] = {}
     done = 0
     for name, way in measured:
@@ -262,7 +268,7 @@ def damage_curves(
                 removed = score_removal(name, values, calibration, n_removed, within=within)
                 key = (removed.tobytes(), way)
                 if key not in known:
-                    result = measured_without(model, removed, calibration, batches, chosen, way)
+                    result = measured_without(model, removed, calibration, batches, chosen, way, whole)
                     known[key] = sign * (result.each - baseline.each)
                 damage[run, place], gone[run, place] = known[key], removed
                 done += 1

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from haarbor.array_types import FloatArray, IntArray, frozen
-from haarbor.errors import DataError
 from haarbor.on_progress import OnProgress
 from haarbor.pruning._compensation import RIDGE, ridge_strength
 from haarbor.pruning._layer_moments import LayerMoments
-from haarbor.pruning._model_batches import ModelBatch, forward
+from haarbor.pruning._model_batches import ModelBatch
 from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
-from haarbor.pruning._output_change import counted_outputs, mean_output_changes, output_of
-from haarbor.pruning._projection_hooks import projection_hooks
+from haarbor.pruning._network_probe import Change
+from haarbor.pruning._probed_changes import probed_changes
 
-__all__ = ["HeadResponses", "head_responses", "spread_samples", "stand_ins"]
+__all__ = ["N_ANSWERS", "HeadResponses", "head_changes", "head_responses", "stand_ins"]
 
 N_ANSWERS = 512
 """Number of answers (tokens of a language model, images of a classifier) that are enough."""
-N_SAMPLES = 64
-"""Number of samples that are enough, however few answers they give."""
-_MOST_NUMBERS = 2**26
-"""Most numbers in the outputs of all heads that are probed in one forward pass."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -52,10 +47,13 @@ class HeadResponses:
         counts = self.counts[samples]
         if not counts.size:
             return self
-        by_sample = self.by_sample[samples]
-        return HeadResponses(
-            values=frozen(np.average(by_sample, axis=0, weights=counts)), by_sample=by_sample, counts=counts
-        )
+        return HeadResponses.of_samples(self.by_sample[samples], counts)
+
+    @staticmethod
+    def of_samples(by_sample: FloatArray, counts: IntArray) -> HeadResponses:
+        """The responses by their means over the answers to each sample, and the numbers of these."""
+        values = frozen(np.average(by_sample, axis=0, weights=counts))
+        return HeadResponses(values=values, by_sample=by_sample, counts=counts)
 
     def __repr__(self) -> str:
         return f"HeadResponses({self.values.size} heads, {self.n_answers} answers)"
@@ -108,55 +106,15 @@ def head_responses(
     the square of the difference relative to that of the vector. No labels are used. Padding is left
     out, and so are answers that the batch does not count, such as those to tokens that were not hidden.
 
-    All heads of a layer are probed in one forward pass: a batch of one row per removed head, and one row
-    that keeps all heads. Below the layer all rows are equal. Where the model allows it, the batch therefore
-    starts with a single row and gets the others at that layer. Whether it does is tried out: the row that
-    keeps all heads must give the known answer. So a sample costs about half a forward pass per head.
+    All heads of a layer are probed in one forward pass, with a row for each of them, see
+    :class:`haarbor.pruning._network_probe.NetworkProbe`. Below its layer a head needs no row where the model
+    allows that, so a sample costs about half a forward pass per head.
     """
-    rows = spread_samples([row for batch in batches for row in batch.rows()], model, n_answers)
-    probe = _Probe(model, heads, moments)
-    values = []
-    counts = []
-    for done, (row, answer) in enumerate(rows):
-        changes, count = probe.changes(row, answer)
-        values.append(changes)
-        counts.append(count)
-        if on_progress is not None:
-            on_progress("probing", done + 1, len(rows))
-    by_sample: FloatArray = np.stack(values)
-    return HeadResponses(
-        values=frozen(np.average(by_sample, axis=0, weights=counts)),
-        by_sample=frozen(by_sample),
-        counts=frozen(np.array(counts)),
+    changes = head_changes(model, heads, moments)
+    ((by_sample, counts),) = probed_changes(
+        model, heads, batches, [(changes, n_answers)], on_progress=on_progress
     )
-
-
-def spread_samples(
-    rows: list[ModelBatch], model: torch.nn.Module, n_enough: int
-) -> list[tuple[ModelBatch, torch.Tensor]]:
-    """Samples spread evenly over all of them, with the network's own answers, until these are enough."""
-    # Steps of the golden ratio: wherever the walk stops, the samples so far are spread evenly.
-    step = max(1, round(len(rows) * (np.sqrt(5) - 1) / 2))
-    while np.gcd(step, len(rows)) != 1:
-        step += 1
-    found: list[tuple[ModelBatch, torch.Tensor]] = []
-    n_answers = 0
-    for place in range(len(rows)):
-        if n_answers >= n_enough or len(found) >= max(N_SAMPLES, n_enough // 16):
-            break
-        row = rows[place * step % len(rows)]
-        with torch.no_grad():
-            answer, _ = output_of(forward(model, row))
-        n_counted = int(counted_outputs(row, answer).sum())
-        if n_counted:
-            found.append((row, answer))
-            n_answers += n_counted
-    if not found:
-        raise DataError(
-            "the calibration data must hold answers that count; found none."
-            " Pass inputs that are not all padding."
-        )
-    return found
+    return HeadResponses.of_samples(by_sample, counts)
 
 
 def stand_ins(moments: LayerMoments, layer: LayerHeads, *, ridge: float = RIDGE) -> FloatArray:
@@ -188,81 +146,23 @@ def stand_ins(moments: LayerMoments, layer: LayerHeads, *, ridge: float = RIDGE)
     return np.concatenate([np.linalg.solve(inverse[part, part], inverse[part, :]) for part in parts])
 
 
-class _Probe:
-    """Runs a model with one row for each removed head."""
-
-    def __init__(self, model: torch.nn.Module, heads: NetworkHeads, moments: Sequence[LayerMoments]) -> None:
-        self._model, self._heads = model, heads
-        weight = next(model.parameters(), torch.zeros(1))
-        self._layers = [
-            tuple(
-                torch.tensor(array).to(weight)
-                for array in (moment.weight, stand_ins(moment, layer), moment.mean)
-            )
-            for moment, layer in zip(moments, heads.layers, strict=True)
-        ]
-        self._grows: bool | None = None
-        """Whether rows can be added to the batch inside the model; None until it was tried."""
-
-    def changes(self, row: ModelBatch, answer: torch.Tensor) -> tuple[FloatArray, int]:
-        """Mean change of one sample's answers without each head, and how many answers there are."""
-        counted = counted_outputs(row, answer)
-        found: list[FloatArray] = []
-        for number, layer in enumerate(self._heads.layers):
-            for probed in _turns(layer.n_heads, answer.numel()):
-                answers, vectors = self._answers(number, probed, row, answer)
-                found.append(mean_output_changes(answer[0], answers, counted[0], vectors=vectors))
-        return np.concatenate(found), int(counted.sum())
-
-    def _answers(
-        self, number: int, probed: IntArray, row: ModelBatch, answer: torch.Tensor
-    ) -> tuple[torch.Tensor, bool]:
-        if self._grows is not False:
-            try:
-                answers, vectors = self._run(number, probed, row)
-                self._grows = _is_same(answers, answer, probed.size)
-            except (RuntimeError, ValueError, IndexError):
-                # Some models rely on the size of their first batch: those get all rows from the start.
-                self._grows = False
-            if self._grows:
-                return answers[1:], vectors
-        repeated = ModelBatch(
-            inputs={
-                name: value.expand(probed.size + 1, *value.shape[1:]) for name, value in row.inputs.items()
-            },
-            labels=None,
+def head_changes(
+    model: torch.nn.Module, heads: NetworkHeads, moments: Sequence[LayerMoments]
+) -> list[tuple[int, Change]]:
+    """What the layer of each head gives without it, the others refitted."""
+    weight = next(model.parameters(), torch.zeros(1))
+    found: list[tuple[int, Change]] = []
+    for number, (moment, layer) in enumerate(zip(moments, heads.layers, strict=True)):
+        projection, stand_in, mean = (
+            torch.tensor(array).to(weight) for array in (moment.weight, stand_ins(moment, layer), moment.mean)
         )
-        answers, vectors = self._run(number, probed, repeated)
-        return answers[1:], vectors
-
-    def _run(self, number: int, probed: IntArray, row: ModelBatch) -> tuple[torch.Tensor, bool]:
-        weight, stand_in, mean = self._layers[number]
-        layer = self._heads.layers[number]
-
-        def without_each(place: int, x: torch.Tensor, output: torch.Tensor) -> torch.Tensor | None:
-            if place != number:
-                return None
-            centred = x[:1] - mean
-            rows = [output[:1]]
-            for head in probed.tolist():
-                part = layer.channels(head)
-                rows.append(output[:1] - centred @ stand_in[part].T @ weight[:, part].T)
-            return torch.cat(rows)
-
-        with projection_hooks(self._model, self._heads, change_output=without_each), torch.no_grad():
-            return output_of(forward(self._model, row))
+        parts = [layer.channels(head) for head in range(layer.n_heads)]
+        found.extend((number, _without(projection, stand_in, mean, part)) for part in parts)
+    return found
 
 
-def _turns(n_heads: int, n_numbers: int) -> Iterator[IntArray]:
-    """Heads of a layer that are probed at once."""
-    size = max(1, _MOST_NUMBERS // max(n_numbers, 1) - 1)
-    for begin in range(0, n_heads, size):
-        yield np.arange(begin, min(begin + size, n_heads))
+def _without(weight: torch.Tensor, stand_in: torch.Tensor, mean: torch.Tensor, part: slice) -> Change:
+    def change(x: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+        return output - (x - mean) @ stand_in[part].T @ weight[:, part].T
 
-
-def _is_same(answers: torch.Tensor, answer: torch.Tensor, n_heads: int) -> bool:
-    """Whether there is a row for each head, and the first one is the answer with all heads."""
-    if answers.shape != (n_heads + 1, *answer.shape[1:]):
-        return False
-    scale = float(answer.abs().max())
-    return bool(torch.allclose(answers[:1], answer, rtol=0, atol=1e-3 * scale + 1e-6))
+    return change

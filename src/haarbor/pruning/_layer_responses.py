@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
+from haarbor.array_types import FloatArray, IntArray, frozen
 from haarbor.on_progress import OnProgress
 from haarbor.pruning._backward_elimination import LayerElimination
-from haarbor.pruning._compensation import Compensation, LayerFit, compensated, fitted_projection
-from haarbor.pruning._head_responses import spread_samples
+from haarbor.pruning._compensation import fitted_projection
 from haarbor.pruning._layer_moments import LayerMoments
-from haarbor.pruning._model_batches import ModelBatch, forward
+from haarbor.pruning._model_batches import ModelBatch
 from haarbor.pruning._network_heads import NetworkHeads
-from haarbor.pruning._output_change import counted_outputs, mean_output_changes, output_of
+from haarbor.pruning._network_probe import Change
 from haarbor.pruning._output_norms import require_residual
+from haarbor.pruning._probed_changes import probed_changes
 
-__all__ = ["LayerResponses", "layer_responses"]
+__all__ = ["N_ANSWERS", "LayerResponses", "layer_changes", "layer_responses"]
 
 N_ANSWERS = 1024
 """Number of answers that are enough."""
@@ -48,6 +48,15 @@ class LayerResponses:
             return self
         return LayerResponses(by_sample=self.by_sample[samples], counts=self.counts[samples])
 
+    @staticmethod
+    def of_changes(
+        changes: Sequence[tuple[int, Change]], by_sample: FloatArray, counts: IntArray, *, n_layers: int
+    ) -> LayerResponses:
+        """The responses by the changes of :func:`layer_changes`: a layer of one head has none."""
+        every = np.zeros((counts.size, n_layers))
+        every[:, [number for number, _ in changes]] = by_sample
+        return LayerResponses(by_sample=frozen(every), counts=counts)
+
     def __repr__(self) -> str:
         return f"LayerResponses({self.by_sample.shape[1]} layers, {int(self.counts.sum())} answers)"
 
@@ -75,7 +84,7 @@ def layer_responses(
     n_answers : int, default 1024
         Answers that are enough; so are 64 samples, or a sixteenth of this number if that is more.
     on_progress : function of (step, done, total), optional
-        Told after every layer, with the step "probing".
+        Told after every sample, with the step "probing".
 
     Returns
     -------
@@ -91,29 +100,34 @@ def layer_responses(
     Notes
     -----
     The change of an answer is that of :func:`haarbor.pruning.head_responses`. It costs a forward pass per
-    layer and sample, where the response of every head costs half of one per head and sample.
+    layer and sample; beside the responses of heads half of one, which is what each of them costs.
     """
+    changes = layer_changes(model, heads, moments)
+    ((by_sample, counts),) = probed_changes(
+        model, heads, batches, [(changes, n_answers)], on_progress=on_progress
+    )
+    return LayerResponses.of_changes(changes, by_sample, counts, n_layers=len(heads))
+
+
+def layer_changes(
+    model: torch.nn.Module, heads: NetworkHeads, moments: Sequence[LayerMoments]
+) -> list[tuple[int, Change]]:
+    """What each layer of several heads gives without half of them, the others refitted."""
     require_residual(moments)
-    rows = spread_samples([row for batch in batches for row in batch.rows()], model, n_answers)
-    starts = np.concatenate([[0], np.cumsum([layer.n_heads for layer in heads.layers])])
-    values = np.zeros((len(rows), len(heads)))
+    like = next(model.parameters(), torch.zeros(1))
+    found: list[tuple[int, Change]] = []
     for number, (moment, layer) in enumerate(zip(moments, heads.layers, strict=True)):
         elimination = LayerElimination(moment.relative_covariance, moment.weight, layer, RIDGE)
         gone: IntArray = np.array([head for head, _ in elimination.first_half()], dtype=np.int64)
         if gone.size:
-            mask: BoolArray = np.zeros(heads.n_heads, dtype=np.bool_)
-            mask[starts[number] + gone] = True
-            fits: list[LayerFit | None] = [None] * len(heads)
-            fits[number] = fitted_projection(moment, layer, gone)
-            changed = Compensation(removed=mask, fits=tuple(fits), method="parallel", ridge=RIDGE)
-            with compensated(model, heads, changed), torch.no_grad():
-                for place, (row, answer) in enumerate(rows):
-                    other, vectors = output_of(forward(model, row))
-                    counted = counted_outputs(row, answer)
-                    values[place, number] = mean_output_changes(
-                        answer[0], other, counted[0], vectors=vectors
-                    )[0]
-        if on_progress is not None:
-            on_progress("probing", number + 1, len(heads))
-    counts = [int(counted_outputs(row, answer).sum()) for row, answer in rows]
-    return LayerResponses(by_sample=frozen(values), counts=frozen(np.array(counts)))
+            fit = fitted_projection(moment, layer, gone)
+            weight, bias = (torch.tensor(array).to(like) for array in (fit.weight, fit.bias))
+            found.append((number, _projected(weight, bias)))
+    return found
+
+
+def _projected(weight: torch.Tensor, bias: torch.Tensor) -> Change:
+    def change(x: torch.Tensor, _output: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.linear(x, weight.to(x), bias.to(x))
+
+    return change

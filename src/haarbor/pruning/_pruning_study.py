@@ -21,7 +21,7 @@ from haarbor.pruning._agreeing_calibration import (
     unsure_scores,
 )
 from haarbor.pruning._budgets import Budget, reachable_shares, removal_count
-from haarbor.pruning._calibration_pass import calibration_pass
+from haarbor.pruning._calibration_pass import PROBED, calibration_pass
 from haarbor.pruning._compensation import joined
 from haarbor.pruning._controls import ScoreControls, score_controls
 from haarbor.pruning._damage_curves import RANDOM, DamageCurves, damage_curves
@@ -322,7 +322,7 @@ def pruning_study(
     found = calibration_pass(
         model,
         fitted,
-        parts=parts,
+        parts=parts if more_calibration is None else parts - PROBED,
         metric=chosen,
         heads=heads,
         n_organized=n_organized,
@@ -333,7 +333,7 @@ def pruning_study(
     if more_calibration is not None:
         agreeing = agreeing_calibration(
             model, found, fitted, measured, names, more_calibration,
-            share=budget, metric=chosen, n_answers=n_answers, on_progress=on_progress,
+            share=budget, metric=chosen, parts=parts & PROBED, n_answers=n_answers, on_progress=on_progress,
         )  # fmt: skip
         found, fitted, taken = agreeing.found, agreeing.batches, agreeing.taken
     curves = damage_curves(

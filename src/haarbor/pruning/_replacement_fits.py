@@ -14,7 +14,7 @@ from haarbor.options import found_text
 from haarbor.pruning._calibration_pass import CalibrationPass
 from haarbor.pruning._compensation import RIDGE, Compensation, LayerFit, compensate, fitted_projection
 from haarbor.pruning._head_scales import scaled_projection
-from haarbor.pruning._sequential_compensation import sequential_compensation
+from haarbor.pruning._sequential_compensation import WholeStream, sequential_compensation
 
 __all__ = ["FITTED", "checked_replacements", "replacement_fits", "require_replacement"]
 
@@ -61,6 +61,7 @@ def replacement_fits(
     replacement: str,
     *,
     ridge: float = RIDGE,
+    whole: WholeStream | None = None,
 ) -> Compensation:
     """Projections of the heads that stay, fitted on the calibration data.
 
@@ -77,6 +78,8 @@ def replacement_fits(
         Kwon et al. do.
     ridge : float, optional
         Of "refit" and "sequential"; the others have ridges of their own.
+    whole : WholeStream, optional
+        For "sequential", where the whole network was run on the calibration data already.
 
     Returns
     -------
@@ -85,7 +88,9 @@ def replacement_fits(
     if replacement == "refit":
         return compensate(model, calibration.heads, removed, None, moments=calibration.moments, ridge=ridge)
     if replacement == "sequential":
-        return sequential_compensation(model, calibration.heads, removed, calibration.batches, ridge=ridge)
+        return sequential_compensation(
+            model, calibration.heads, removed, calibration.batches, ridge=ridge, whole=whole
+        )
     fits: list[LayerFit | None] = []
     for moment, layer, gone in zip(
         calibration.moments, calibration.heads.layers, calibration.heads.by_layer(removed), strict=True
