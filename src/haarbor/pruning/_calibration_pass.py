@@ -23,6 +23,7 @@ from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._layer_moments import LayerMoments, MomentHooks
 from haarbor.pruning._layer_responses import N_ANSWERS as LAYER_ANSWERS
 from haarbor.pruning._layer_responses import LayerResponses, layer_changes
+from haarbor.pruning._leftover_gradients import LeftoverGradients, leftover_gradients
 from haarbor.pruning._metrics import Measure, Metric, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
@@ -32,12 +33,15 @@ from haarbor.pruning._projection_hooks import projection_hooks
 
 __all__ = ["PROBED", "CalibrationPass", "Part", "calibration_pass", "require_parts", "with_responses"]
 
-Part = Literal["attention", "gradients", "responses", "layer responses"]
+Part = Literal[
+    "attention", "gradients", "responses", "layer responses", "leftover gradients", "drawn gradients"
+]
 """What a pass may gather beyond the moments of the heads' outputs."""
 
 PROBED: frozenset[Part] = frozenset(("responses", "layer responses"))
 """Parts that take far longer than the others; a pass that lacks them can get them later."""
 
+LEFTOVER_GRADIENTS: tuple[Part, ...] = ("leftover gradients", "drawn gradients")
 _HALVES = "attention-halves"
 """Name among the parts for the attention of every second batch."""
 
@@ -83,6 +87,28 @@ class CalibrationPass:
         return self._part("gradients")  # type: ignore[no-any-return]
 
     @property
+    def leftover_gradients(self) -> LeftoverGradients:
+        """Derivatives by factors in front of what the rest of a layer cannot give for its heads.
+
+        Raises
+        ------
+        PruningError
+            If the pass was made without.
+        """
+        return self._part("leftover gradients")  # type: ignore[no-any-return]
+
+    @property
+    def drawn_gradients(self) -> LeftoverGradients:
+        """The same, with labels drawn from the network's own answers.
+
+        Raises
+        ------
+        PruningError
+            If the pass was made without.
+        """
+        return self._part("drawn gradients")  # type: ignore[no-any-return]
+
+    @property
     def responses(self) -> HeadResponses:
         """Change of the network's answers without each head.
 
@@ -121,6 +147,9 @@ class CalibrationPass:
             found["attention"] = self.parts[_HALVES][begin]
         if "gradients" in self.parts:
             found["gradients"] = self.gradients[begin::2]
+        for name in LEFTOVER_GRADIENTS:
+            if name in self.parts:
+                found[name] = self._part(name).over(slice(begin, None, 2))
         if "responses" in self.parts:
             found["responses"] = self.responses.over(slice(begin, None, 2))
         if "layer responses" in self.parts:
@@ -160,10 +189,12 @@ def calibration_pass(
         In eval mode.
     calibration : iterable
         Batches, as for :func:`haarbor.ablate`. They must not be the data that the network is measured on.
-    parts : collection of {"attention", "gradients", "responses", "layer responses"}
+    parts : collection of {"attention", "gradients", "responses", "layer responses", \
+            "leftover gradients", "drawn gradients"}
         Moments come from one forward pass. Attention is recorded in the same pass, and organised
-        sample by sample; gradients need a backward pass as well, one per batch; responses need further
-        forward passes of a few samples, see :func:`haarbor.pruning.head_responses`.
+        sample by sample; gradients need a backward pass as well, one per batch, leftover gradients another
+        pass forward and back, drawn gradients four of these; responses need further forward passes of a few
+        samples, see :func:`haarbor.pruning.head_responses`.
     metric : str, Metric or function, default "loss"
         Its gradient is taken (for the accuracy, that of the classification loss), and it decides what of
         a batch the model is shown.
@@ -175,7 +206,7 @@ def calibration_pass(
         Answers (tokens of a text, images) that responses are measured on; 512 for heads and 1,024 for layers
         if not given. More make them surer, and take so many times as long.
     seed : int, default 0
-        Of the random trees that serve as control.
+        Of the random trees that serve as control, and of the labels that are drawn.
     on_progress : function of (step, done, total), optional
         Told after every batch of the pass, with the step "scoring", and after every sample that is probed
         for the responses, which come last, with the step "probing"; both count samples.
@@ -231,8 +262,14 @@ def calibration_pass(
         gathered[_HALVES] = tuple(attention.statistics(half) for half in (0, 1))
     if "gradients" in parts:
         gathered["gradients"] = frozen(gate_gradients(model, known, given, chosen))
+    moments = hooks.moments()
+    for name in LEFTOVER_GRADIENTS:
+        if name in parts:
+            gathered[name] = leftover_gradients(
+                model, known, moments, given, chosen, drawn=name == "drawn gradients", seed=seed
+            )
     found = CalibrationPass(
-        heads=known, moments=hooks.moments(), parts=gathered, n_samples=n_samples, batches=tuple(batches)
+        heads=known, moments=moments, parts=gathered, n_samples=n_samples, batches=tuple(batches)
     )
     return with_responses(
         model, found, PROBED.intersection(parts), n_answers=n_answers, on_progress=on_progress

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from haarbor.pruning._metrics import Metric, logits_of
 from haarbor.pruning._model_batches import ModelBatch, forward
 from haarbor.pruning._network_heads import NetworkHeads
 
-__all__ = ["gate_gradients"]
+__all__ = ["Gates", "gate_gradients", "row_gradients"]
 
 _MOST_TOKENS = 2048
 """Of a text that are run at once: what every layer gave is kept until the gradient has come back to it."""
@@ -45,6 +46,53 @@ def gate_gradients(
     ------
     PruningError
         If the metric has no gradient.
+    """
+    gates = Gates(
+        sizes=[layer.n_heads for layer in heads.layers],
+        gated=lambda factors: gated_heads(model, heads, factors),
+        share=lambda count, _n_rows: 1 / count,
+    )
+    return np.stack([rows.sum(axis=0) for rows in row_gradients(model, batches, metric, gates)])
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Gates:
+    """Factors within a network that derivatives are taken by."""
+
+    sizes: Sequence[int]
+    """How many there are in each layer."""
+    gated: Callable[[Sequence[torch.Tensor]], AbstractContextManager[None]]
+    """Puts factors, one tensor (n,) or (n_rows, n) per layer, into the network while a block runs."""
+    share: Callable[[float, int], float]
+    """What the sum of a metric is multiplied by, given what it is to be divided by and its number of rows."""
+
+    def ones(self, device: torch.device, *rows: int) -> list[torch.Tensor]:
+        """All factors at 1."""
+        return [torch.ones(*rows, size, device=device, requires_grad=True) for size in self.sizes]
+
+
+def row_gradients(
+    model: torch.nn.Module, batches: Sequence[ModelBatch], metric: Metric, gates: Gates
+) -> list[FloatArray]:
+    """Derivatives of a metric by factors within the network, at 1, row by row where that can be had.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    batches : sequence of ModelBatch
+        As they are given to the metric.
+    metric : Metric
+    gates : Gates
+
+    Returns
+    -------
+    list of ndarray, one (n_rows, n_factors) per batch
+        With a single row for the whole batch where rows cannot be told apart.
+
+    Raises
+    ------
+    PruningError
+        If the metric has no gradient.
 
     Notes
     -----
@@ -52,7 +100,6 @@ def gate_gradients(
     own, so that one backward pass gives the gradients of all of them. The first batch is run by itself as
     well, and where that gives another gradient every batch is.
     """
-    found = np.empty((len(batches), heads.n_heads))
     groups: Sequence[JoinedBatch] = ()
     if metric.graded_of_answer is not None:
         shown = [metric.shown(batch) for batch in batches]
@@ -61,9 +108,9 @@ def gate_gradients(
     with _frozen(model):
         if joint is not None:
             first = joint.places[0]
-            alone = _gradient(model, heads, batches[first], metric)
+            alone = _gradient(model, batches[first], metric, gates, len(batches[first]))
             try:
-                rows = _by_row(model, heads, joint, batches, metric)[next(joint.parts())[1]].sum(axis=0)
+                rows = _by_row(model, gates, joint, batches, metric)[next(joint.parts())[1]].sum(axis=0)
             # Not enough memory for several, or rows that cannot be told apart.
             except (PruningError, RuntimeError):
                 joint = None
@@ -72,40 +119,40 @@ def gate_gradients(
                 if not np.abs(rows - alone).max() <= _TOLERANCE * scale + 1e-9:
                     joint = None
         if joint is None:
-            for number, batch in enumerate(batches):
-                found[number] = _gradient(model, heads, batch, metric)
-            return found
+            return [_gradient(model, batch, metric, gates, 1)[None] for batch in batches]
+        found: dict[int, FloatArray] = {}
         for group in groups:
-            by_row = _by_row(model, heads, group, batches, metric)
-            for place, rows_of_it in group.parts():
-                found[place] = by_row[rows_of_it].sum(axis=0)
-    return found
+            by_row = _by_row(model, gates, group, batches, metric)
+            found |= {place: by_row[rows_of_it] for place, rows_of_it in group.parts()}
+    return [found[place] for place in range(len(batches))]
 
 
 def _by_row(
     model: torch.nn.Module,
-    heads: NetworkHeads,
+    gates: Gates,
     group: JoinedBatch,
     batches: Sequence[ModelBatch],
     metric: Metric,
 ) -> FloatArray:
-    """Gradients by the factors of each row of a joined batch, shape (n_rows, n_heads)."""
-    gates = _gates(model, heads, len(group.batch))
-    with torch.enable_grad(), gated_heads(model, heads, gates):
+    """Gradients by the factors of each row of a joined batch, shape (n_rows, n_factors)."""
+    factors = gates.ones(next(model.parameters()).device, len(group.batch))
+    with torch.enable_grad(), gates.gated(factors):
         logits = logits_of(forward(model, group.batch))
         total = logits.new_zeros(())
         for place, rows in group.parts():
             # Only called for metrics that have it.
             own, count = metric.graded_of_answer(logits[rows], batches[place])  # type: ignore[misc]
-            total = total + own / count
-        return _taken(total, gates, metric)
+            total = total + own * gates.share(count, len(batches[place]))
+        return _taken(total, factors, metric)
 
 
-def _gradient(model: torch.nn.Module, heads: NetworkHeads, batch: ModelBatch, metric: Metric) -> FloatArray:
-    gates = _gates(model, heads)
-    with torch.enable_grad(), gated_heads(model, heads, gates):
+def _gradient(
+    model: torch.nn.Module, batch: ModelBatch, metric: Metric, gates: Gates, n_rows: int
+) -> FloatArray:
+    factors = gates.ones(next(model.parameters()).device)
+    with torch.enable_grad(), gates.gated(factors):
         total, count = metric.graded_total(model, batch)
-        return _taken(total / count, gates, metric)
+        return _taken(total * gates.share(count, n_rows), factors, metric)
 
 
 def _taken(value: torch.Tensor, gates: list[torch.Tensor], metric: Metric) -> FloatArray:
@@ -115,11 +162,6 @@ def _taken(value: torch.Tensor, gates: list[torch.Tensor], metric: Metric) -> Fl
         )
     found = torch.autograd.grad(value, gates)
     return np.concatenate([gradient.double().cpu().numpy() for gradient in found], axis=-1)
-
-
-def _gates(model: torch.nn.Module, heads: NetworkHeads, *rows: int) -> list[torch.Tensor]:
-    device = next(model.parameters()).device
-    return [torch.ones(*rows, layer.n_heads, device=device, requires_grad=True) for layer in heads.layers]
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from haarbor.options import found_text
 from haarbor.pruning._network_heads import HeadChoice, NetworkHeads
 from haarbor.pruning._projection_hooks import projection_hooks
 
-__all__ = ["Replacement", "checked_replacement", "gated_heads", "removed_heads"]
+__all__ = ["Replacement", "checked_replacement", "factors_by_row", "gated_heads", "removed_heads"]
 
 Replacement = Literal["zero", "mean"]
 
@@ -116,14 +116,27 @@ def gated_heads(model: torch.nn.Module, heads: NetworkHeads, gates: Sequence[tor
 
     def turn_down(number: int, x: torch.Tensor) -> torch.Tensor:
         factors = gates[number].to(x).repeat_interleave(heads.layers[number].head_width, dim=-1)
-        if factors.dim() == 2:
-            # Some networks put the tokens of all rows on one axis, row after row.
-            factors = factors.repeat_interleave(x.shape[0] // factors.shape[0], dim=0)
-            factors = factors.view(x.shape[0], *[1] * (x.dim() - 2), x.shape[-1])
-        return x * factors
+        return x * factors_by_row(factors, x)
 
     with projection_hooks(model, heads, change_input=turn_down):
         yield
+
+
+def factors_by_row(factors: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Factors that can be multiplied by x.
+
+    Parameters
+    ----------
+    factors : tensor, shape (n,) or (n_rows, n)
+        The same for all rows, or some for each.
+    x : tensor, shape (..., n)
+        With the rows of the batch first.
+    """
+    if factors.dim() == 1:
+        return factors
+    # Some networks put the tokens of all rows on one axis, row after row.
+    repeated = factors.repeat_interleave(x.shape[0] // factors.shape[0], dim=0)
+    return repeated.view(x.shape[0], *[1] * (x.dim() - 2), factors.shape[-1])
 
 
 def checked_replacement(replacement: str) -> str:

@@ -64,7 +64,7 @@ class Score:
     @property
     def gradient_free(self) -> bool:
         """Whether forward passes are enough."""
-        return "gradients" not in self.needs
+        return not any(part.endswith("gradients") for part in self.needs)
 
 
 SCORES: dict[str, Score] = {}
@@ -89,7 +89,8 @@ def register_score(
         Gives one number per head; the lowest goes first.
     meaning : str
         What goes first, in a line.
-    needs : iterable of {"attention", "gradients", "responses"}
+    needs : iterable of {"attention", "gradients", "responses", "layer responses", \
+            "leftover gradients", "drawn gradients"}
         What of the pass it reads beyond the moments.
     control : bool, default False
         Whether it only serves for comparison and is never recommended.
@@ -311,6 +312,14 @@ _add("leftover-answers", "the same, counted by how the answers change without ea
 _add("leftover-response", "the same, counted by how the network's answers change without each head",
      lambda calibration: _elimination_ranks(calibration, responses=calibration.responses.values),
      "responses")  # fmt: skip
+_add("leftover-gradient", "the same, counted by what the derivative of the loss says that the answers lose",
+     lambda calibration: _elimination_ranks(
+         calibration, responses=calibration.leftover_gradients.head_prices,
+         layer_responses=calibration.leftover_gradients.layer_prices), "leftover gradients")  # fmt: skip
+_add("leftover-fisher", "the same, with labels that are drawn from the network's own answers",
+     lambda calibration: _elimination_ranks(
+         calibration, responses=calibration.drawn_gradients.head_prices,
+         layer_responses=calibration.drawn_gradients.layer_prices), "drawn gradients")  # fmt: skip
 _add("response", "heads without which the network's answers change little, their layer refitted",
      lambda calibration: calibration.responses.values, "responses")  # fmt: skip
 _add(

@@ -1,0 +1,221 @@
+"""Derivatives of the loss by a factor in front of what the rest of a layer cannot give for a head."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.pruning._backward_elimination import LayerElimination
+from haarbor.pruning._compensation import fitted_projection
+from haarbor.pruning._gate_gradients import Gates, row_gradients
+from haarbor.pruning._head_gates import factors_by_row
+from haarbor.pruning._head_responses import stand_ins
+from haarbor.pruning._layer_moments import LayerMoments
+from haarbor.pruning._metrics import Metric, logits_of
+from haarbor.pruning._model_batches import ModelBatch, forward
+from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
+from haarbor.pruning._output_change import counted_outputs, output_of
+from haarbor.pruning._output_norms import require_residual
+from haarbor.pruning._projection_hooks import projection_hooks
+
+__all__ = ["LeftoverGradients", "leftover_gradients"]
+
+N_DRAWS = 4
+"""Times that labels are drawn, a pass forward and one back each."""
+RIDGE = 1e-3
+"""Of the order in which the heads of a layer go, relative to the mean variance of a channel."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LeftoverGradients:
+    """Derivatives of the loss of samples by factors in front of what would be lost with heads.
+
+    A loss is summed over the answers to a sample and divided by the square root of their number, so that
+    mean squares are per answer. Samples are the rows of batches, or whole batches where rows cannot be told
+    apart.
+    """
+
+    by_sample: FloatArray
+    """Shape (n_draws, n_samples, n_heads + n_layers): of each head, then of half of each layer."""
+    n_layers: int
+
+    @property
+    def head_prices(self) -> FloatArray:
+        """Mean square for each head, shape (n_heads,)."""
+        return self._prices()[: -self.n_layers]
+
+    @property
+    def layer_prices(self) -> FloatArray:
+        """Mean square for half of each layer, shape (n_layers,)."""
+        return self._prices()[-self.n_layers :]
+
+    def _prices(self) -> FloatArray:
+        found: FloatArray = np.square(self.by_sample).mean(axis=(0, 1))
+        return found
+
+    def over(self, samples: slice) -> LeftoverGradients:
+        """The derivatives of some of the samples; of all of them if `samples` selects none."""
+        if not self.by_sample[0, samples].size:
+            return self
+        return LeftoverGradients(by_sample=self.by_sample[:, samples], n_layers=self.n_layers)
+
+    def __repr__(self) -> str:
+        n_draws, n_samples, n_factors = self.by_sample.shape
+        return f"LeftoverGradients({n_factors - self.n_layers} heads, {n_samples} samples, {n_draws} draws)"
+
+
+def leftover_gradients(
+    model: torch.nn.Module,
+    heads: NetworkHeads,
+    moments: Sequence[LayerMoments],
+    batches: Sequence[ModelBatch],
+    metric: Metric,
+    *,
+    drawn: bool = False,
+    n_draws: int = N_DRAWS,
+    seed: int = 0,
+) -> LeftoverGradients:
+    r"""Derivatives by factors in front of what each head gives that the rest of its layer cannot.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        In eval mode.
+    heads : NetworkHeads
+    moments : sequence of LayerMoments
+        They give the refits, and say which half of a layer goes first.
+    batches : sequence of ModelBatch
+        As they are given to the metric.
+    metric : Metric
+        Its gradient is taken.
+    drawn : bool, default False
+        Whether labels are drawn from the network's own answers, in place of those of the data. A network
+        that answers with vectors has no labels to draw; the metric's own gradient is taken there.
+    n_draws : int, default 4
+        How often labels are drawn.
+    seed : int, default 0
+        Of the labels, which follow from it and the batch alone on one kind of device.
+
+    Returns
+    -------
+    LeftoverGradients
+
+    Raises
+    ------
+    PruningError
+        If the metric has no gradient, or the residual stream was not found.
+
+    See Also
+    --------
+    haarbor.pruning.head_responses : The same change measured, by forward passes.
+    haarbor.pruning.pruning_scores : Scores of all heads.
+
+    Notes
+    -----
+    Without head :math:`h`, the others of its layer refitted, the layer gives :math:`W_h S_h (x - \bar x)`
+    less (see :func:`haarbor.pruning.head_responses`). With a factor :math:`\gamma_h` in front of that, 1 for
+    the whole network and 0 for the one without the head, :math:`a_h = \partial L / \partial \gamma_h` is what
+    the refitted removal does to the loss, to first order; importance by gradients (Michel et al. 2019, arXiv
+    1905.10650) takes the derivative of the removal without a refit. One pass forward and one back give it
+    for all heads, and for the removal of half of each layer.
+
+    With labels drawn from the answers, the mean of :math:`a_h^2` is the Fisher information of the answers in
+    the direction of the removal: twice the relative entropy between the answers with and without, to second
+    order. That stands for the Hessian in many methods of pruning, such as that of Kwon et al. (2022, arXiv
+    2204.09656), mostly with the labels of the data. Ours is the direction, that of the refitted removal.
+    """
+    require_residual(moments)
+    layers = [_Lost(moment, layer) for moment, layer in zip(moments, heads.layers, strict=True)]
+    gates = Gates(
+        sizes=[layer.n_heads + 1 for layer in heads.layers],
+        gated=lambda factors: _gated(model, heads, layers, factors),
+        share=lambda count, n_rows: float(np.sqrt(n_rows / count)),
+    )
+    asked = [metric]
+    if drawn and not _answers_with_vectors(model, metric.shown(batches[0])):
+        asked = [_drawn_labels(metric, seed + draw) for draw in range(n_draws)]
+    order = _heads_then_layers(heads)
+    found = [np.concatenate(row_gradients(model, batches, each, gates))[:, order] for each in asked]
+    return LeftoverGradients(by_sample=frozen(np.stack(found)), n_layers=len(heads))
+
+
+def _answers_with_vectors(model: torch.nn.Module, batch: ModelBatch) -> bool:
+    with torch.no_grad():
+        return output_of(forward(model, batch))[1]
+
+
+class _Lost:
+    """What the output of a layer loses without each of its heads, and without half of them, refitted."""
+
+    def __init__(self, moment: LayerMoments, layer: LayerHeads) -> None:
+        half = np.zeros_like(moment.weight)
+        elimination = LayerElimination(moment.relative_covariance, moment.weight, layer, RIDGE)
+        gone: IntArray = np.array([head for head, _ in elimination.first_half()], dtype=np.int64)
+        if gone.size:
+            half = moment.weight - fitted_projection(moment, layer, gone).weight
+        self.head_width = layer.head_width
+        self._arrays = (moment.mean, stand_ins(moment, layer), moment.weight, half)
+        self._moved: tuple[torch.Tensor, ...] = ()
+
+    def changed(self, x: torch.Tensor, output: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+        """Output of the layer with what would be lost times its factor; a value of 1 changes nothing."""
+        if not self._moved:
+            self._moved = tuple(torch.tensor(array).to(x) for array in self._arrays)
+        mean, stand_in, weight, half = self._moved
+        # At 1 nothing is added, so that the way through x back to the layers below adds nothing either.
+        centred = x.detach() - mean
+        by_channel = (factors[..., :-1] - 1).to(x).repeat_interleave(self.head_width, dim=-1)
+        left = functional.linear(centred, stand_in)
+        by_head = functional.linear(left * factors_by_row(by_channel, left), weight)
+        lost_half = functional.linear(centred, half)
+        return output + by_head + lost_half * factors_by_row((factors[..., -1:] - 1).to(x), lost_half)
+
+
+@contextmanager
+def _gated(
+    model: torch.nn.Module, heads: NetworkHeads, layers: Sequence[_Lost], factors: Sequence[torch.Tensor]
+) -> Iterator[None]:
+    def change(number: int, x: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+        return layers[number].changed(x, output, factors[number])
+
+    with projection_hooks(model, heads, change_output=change):
+        yield
+
+
+def _heads_then_layers(heads: NetworkHeads) -> IntArray:
+    """Places of the factors of heads, then those of layers, where each layer has its heads' and its own."""
+    ends = np.cumsum([layer.n_heads + 1 for layer in heads.layers])
+    of_layers = ends - 1
+    found: IntArray = np.concatenate([np.setdiff1d(np.arange(int(ends[-1])), of_layers), of_layers])
+    return found
+
+
+def _drawn_labels(metric: Metric, seed: int) -> Metric:
+    """Loss on labels that are drawn from the answers; the same ones for the same batch and seed."""
+
+    def of_answer(logits: torch.Tensor, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+        counted = counted_outputs(metric.shown(batch), logits)
+        logs = torch.log_softmax(logits[counted].float(), dim=-1)
+        generator = torch.Generator(logits.device).manual_seed(_number_of(batch, seed))
+        labels = torch.multinomial(logs.detach().exp(), 1, generator=generator)
+        return -logs.gather(1, labels).sum(), float(len(labels))
+
+    def asked(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+        return of_answer(logits_of(forward(model, metric.shown(batch))), batch)
+
+    return Metric("drawn labels", asked, shown=metric.shown, graded_of_answer=of_answer)
+
+
+def _number_of(batch: ModelBatch, seed: int) -> int:
+    """A number that follows from a batch and the seed alone."""
+    digest = hashlib.sha256(str(seed).encode())
+    for _name, value in sorted(batch.inputs.items()):
+        digest.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return int.from_bytes(digest.digest()[:7], "big")
