@@ -67,9 +67,11 @@ METHODS = (
     ("leftover-response", "sequential"),
     ("leftover-share", "refit"),
     ("leftover-share", "sequential"),
+    ("leftover-gradient", "refit"),
+    ("leftover-fisher", "refit"),
 )
 """Score and what is done about the heads that go: as its authors do, then our refits. The first is compared
-with all others."""
+with all others, unless --against names another."""
 CANDIDATES = ("refit", "sequential")
 """What is done about the heads that go, in the methods that are chosen from by measuring."""
 
@@ -212,6 +214,7 @@ def arguments() -> argparse.Namespace:
         parser.add_argument(f"--{option}", type=Path)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--scores", help="names with commas; all of them by default")
+    parser.add_argument("--against", help="score that is compared with all others")
     parser.add_argument("--replacements", help="names with commas; all of them by default")
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--calibration", type=int, help="batches to calibrate on; all by default")
@@ -239,6 +242,7 @@ def main() -> None:
         for score, replacement in METHODS
         if (scores is None or score in scores) and (replacements is None or replacement in replacements)
     )
+    methods = tuple(sorted(methods, key=lambda method: method[0] != given.against))
     sizes = {"n_calibration": given.calibration, "n_evaluation": given.evaluation}
     processor = torch.cuda.get_device_name() if given.device.startswith("cuda") else "processor only"
     machine = f"{machine_line()}, torch {torch.__version__}, {processor}"

@@ -2,7 +2,8 @@
 
     python benchmarks/pruning_page.py docs/results
 
-The files are those of pruning.py, pruning_baselines.py and pruning_calibration.py, in folders of these names.
+The files are those of pruning.py, pruning_baselines.py and pruning_calibration.py, in folders of these names;
+pruning_one_pass has those of pruning_baselines.py with a few of the scores.
 
 On the page each table follows the comment that is printed before it, up to the next blank line; a test
 compares them with the files.
@@ -24,6 +25,7 @@ __all__ = [
     "baseline_tables",
     "calibration_tables",
     "loaded_cases",
+    "one_pass_tables",
     "page_tables",
     "result_tables",
 ]
@@ -97,7 +99,29 @@ def all_tables(folder: Path) -> dict[str, str]:
         **result_tables(loaded_cases(folder / "pruning")),
         **baseline_tables(loaded_cases(folder / "pruning_baselines")),
         **calibration_tables(loaded_cases(folder / "pruning_calibration")),
+        **one_pass_tables(loaded_cases(folder / "pruning_one_pass")),
     }
+
+
+def one_pass_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
+    """Markdown of the scores by one forward and one backward pass, or few, against gradient importance."""
+    scores = [row["score"] for row in cases[0]["rows"]] if cases else []
+    against = cases[0]["compared_with"][0] if cases else ""
+    tables = {
+        f"one pass {score}": _difference_table(cases, score, against) for score in scores if score != against
+    }
+    return {**tables, "one pass summary": _baseline_summary(cases)} if cases else {}
+
+
+def _difference_table(cases: list[dict[str, Any]], score: str, against: str) -> str:
+    """How much more damage a score does than the one compared with, a row for each case."""
+    rows = []
+    for case in cases:
+        row = next(row for row in case["rows"] if row["score"] == score)
+        pairs = zip(row["more_than_ours"], row["standard_errors_of_more"], strict=True)
+        cells = [_with_error(*pair, sign="+") for pair in pairs]
+        rows.append([f"{case['name']} ({_sizes(case)})", case["role"], *cells])
+    return _markdown([f"{score} less {against}, refit", "", *_percentages(cases[0]["shares"])], rows)
 
 
 def _baseline_table(case: Mapping[str, Any]) -> str:

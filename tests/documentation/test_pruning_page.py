@@ -115,6 +115,21 @@ def test_clear_differences_to_the_methods_of_others_are_counted(tmp_path):
     assert tables["baselines ants"].splitlines()[3] == "| theirs | zero | +0.100 ±0.010 | +0.200 ±0.020 |"
 
 
+def test_few_scores_are_compared_with_one_network_by_network(tmp_path):
+    rows = [made_row("theirs", "refit", [0, 0]), made_row("ours", "refit", [-0.03, 0.004])]
+    case = {"name": "ants", "role": "chosen on", "shares": [0.1, 0.3], "rows": rows, "layers": 2}
+    case |= {"heads": [4, 4], "compared_with": ["theirs", "refit"]}
+    (tmp_path / "ants.json").write_text(json.dumps(case))
+    tables = pruning_page.one_pass_tables(pruning_page.loaded_cases(tmp_path))
+    assert tables["one pass ours"].splitlines() == [
+        "| ours less theirs, refit |  | 10 % | 30 % |",
+        "|---|---|---|---|",
+        "| ants (2 x 4) | chosen on | -0.030 ±0.010 | +0.004 ±0.010 |",
+    ]
+    assert tables["one pass summary"].splitlines()[2:] == ["| ours | refit | 0 | 1 | 2 |"]
+    assert pruning_page.one_pass_tables([]) == {}
+
+
 def test_calibration_tables_have_a_row_per_amount_of_data(tmp_path):
     rows = [
         {"n_batches": size, "n_tokens": 256 * size, "refit": "refit", "ridge": ridge, "score": "leftover",
