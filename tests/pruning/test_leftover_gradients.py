@@ -160,6 +160,22 @@ def test_a_network_that_answers_with_vectors_has_the_gradient_of_its_metric():
     np.testing.assert_array_equal(plain.by_sample, drawn.by_sample)
 
 
+@pytest.mark.parametrize("graded", [True, False])
+def test_samples_are_counted_while_gradients_are_taken(graded):
+    model, data = network("llama"), batches("llama", 3, size=2)
+    metric, told = (LOSS if graded else Metric("loss", LOSS.function)), []
+    found = calibration_pass(
+        model, data, parts={"gradients", "drawn gradients"}, metric=metric,
+        on_progress=lambda *step: told.append(step),
+    )  # fmt: skip
+    steps = [step for step in told if step[0] == "gradients"]
+    assert {total for _, _, total in steps} == {6}
+    # First by gates, then with drawn labels, which are run together whatever the metric is.
+    by_gates = [6] if graded else [2, 4, 6]
+    assert [done for _, done, _ in steps] == [*by_gates, 6]
+    assert found.drawn_gradients.by_sample.shape[:2] == (4, 6)
+
+
 def test_prices_are_mean_squares():
     gradients = LeftoverGradients(
         by_sample=np.array([[[1.0, -2.0, 3.0], [3.0, 0.0, 1.0]], [[1.0, 2.0, 1.0], [1.0, 0.0, 1.0]]]),

@@ -114,7 +114,7 @@ def test_a_study_ends_in_a_smaller_network_that_is_as_good_as_measured(within):
     assert study.pruned is study.smaller
     assert study.footprint[0].n_parameters == n_parameters(model)
     assert study.footprint[1].n_parameters < study.footprint[0].n_parameters
-    assert {what for what, _, _ in told} == {"scoring", "measuring", "controls"}
+    assert {what for what, _, _ in told} == {"scoring", "gradients", "measuring", "controls"}
     summary = study.summary("llama", "noise")
     assert summary["origin"]["model"] == "llama"
     assert len(summary["removed"]) == 6

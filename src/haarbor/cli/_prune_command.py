@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prune"]
 
-_DEFAULT_SCORES = "leftover,gradient,h400,random"
+_DEFAULT_SCORES = "leftover-fisher,gradient,h400,random"
 """The one to take, the usual one, the paper's, and chance."""
 _THOROUGH_SCORES = (
     "leftover,leftover-share,leftover-layer,leftover-answers,leftover-response,gradient,fisher-mask,osscar,"

@@ -193,8 +193,8 @@ def calibration_pass(
             "leftover gradients", "drawn gradients"}
         Moments come from one forward pass. Attention is recorded in the same pass, and organised
         sample by sample; gradients need a backward pass as well, one per batch, leftover gradients another
-        pass forward and back, drawn gradients four of these; responses need further forward passes of a few
-        samples, see :func:`haarbor.pruning.head_responses`.
+        pass forward and back, drawn gradients one forward and four back; responses need further forward
+        passes of a few samples, see :func:`haarbor.pruning.head_responses`.
     metric : str, Metric or function, default "loss"
         Its gradient is taken (for the accuracy, that of the classification loss), and it decides what of
         a batch the model is shown.
@@ -208,8 +208,9 @@ def calibration_pass(
     seed : int, default 0
         Of the random trees that serve as control, and of the labels that are drawn.
     on_progress : function of (step, done, total), optional
-        Told after every batch of the pass, with the step "scoring", and after every sample that is probed
-        for the responses, which come last, with the step "probing"; both count samples.
+        Told after every batch of the pass, with the step "scoring", after every backward pass, with the step
+        "gradients", and after every sample that is probed for the responses, which come last, with the step
+        "probing"; all count samples.
 
     Returns
     -------
@@ -261,12 +262,19 @@ def calibration_pass(
         gathered["attention"] = attention.statistics()
         gathered[_HALVES] = tuple(attention.statistics(half) for half in (0, 1))
     if "gradients" in parts:
-        gathered["gradients"] = frozen(gate_gradients(model, known, given, chosen))
+        gathered["gradients"] = frozen(gate_gradients(model, known, given, chosen, on_progress=on_progress))
     moments = hooks.moments()
     for name in LEFTOVER_GRADIENTS:
         if name in parts:
             gathered[name] = leftover_gradients(
-                model, known, moments, given, chosen, drawn=name == "drawn gradients", seed=seed
+                model,
+                known,
+                moments,
+                given,
+                chosen,
+                drawn=name == "drawn gradients",
+                seed=seed,
+                on_progress=on_progress,
             )
     found = CalibrationPass(
         heads=known, moments=moments, parts=gathered, n_samples=n_samples, batches=tuple(batches)

@@ -11,6 +11,7 @@ import torch
 
 from haarbor.array_types import FloatArray
 from haarbor.errors import PruningError
+from haarbor.on_progress import OnProgress
 from haarbor.pruning._head_gates import gated_heads
 from haarbor.pruning._joined_batches import JoinedBatch, joined_batches
 from haarbor.pruning._metrics import Metric, logits_of
@@ -26,7 +27,12 @@ _TOLERANCE = 1e-3
 
 
 def gate_gradients(
-    model: torch.nn.Module, heads: NetworkHeads, batches: Sequence[ModelBatch], metric: Metric
+    model: torch.nn.Module,
+    heads: NetworkHeads,
+    batches: Sequence[ModelBatch],
+    metric: Metric,
+    *,
+    on_progress: OnProgress | None = None,
 ) -> FloatArray:
     """Derivative of the metric of each batch by a factor in front of each head, at 1.
 
@@ -37,6 +43,8 @@ def gate_gradients(
     batches : sequence of ModelBatch
         As they are given to the metric.
     metric : Metric
+    on_progress : function of (step, done, total), optional
+        As for :func:`row_gradients`.
 
     Returns
     -------
@@ -52,7 +60,8 @@ def gate_gradients(
         gated=lambda factors: gated_heads(model, heads, factors),
         share=lambda count, _n_rows: 1 / count,
     )
-    return np.stack([rows.sum(axis=0) for rows in row_gradients(model, batches, metric, gates)])
+    found = row_gradients(model, batches, [metric], gates, on_progress=on_progress)
+    return np.stack([rows[0].sum(axis=0) for rows in found])
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -72,45 +81,56 @@ class Gates:
 
 
 def row_gradients(
-    model: torch.nn.Module, batches: Sequence[ModelBatch], metric: Metric, gates: Gates
+    model: torch.nn.Module,
+    batches: Sequence[ModelBatch],
+    metrics: Sequence[Metric],
+    gates: Gates,
+    *,
+    on_progress: OnProgress | None = None,
 ) -> list[FloatArray]:
-    """Derivatives of a metric by factors within the network, at 1, row by row where that can be had.
+    """Derivatives of metrics by factors within the network, at 1, row by row where that can be had.
 
     Parameters
     ----------
     model : torch.nn.Module
     batches : sequence of ModelBatch
-        As they are given to the metric.
-    metric : Metric
+        As they are given to the metrics.
+    metrics : sequence of Metric
+        The model is shown the same for all of them. Where they are functions of the scores, one pass forward
+        serves all, and each takes one back.
     gates : Gates
+    on_progress : function of (step, done, total), optional
+        Told of the step "gradients" after every backward pass; it counts samples.
 
     Returns
     -------
-    list of ndarray, one (n_rows, n_factors) per batch
+    list of ndarray, one (n_metrics, n_rows, n_factors) per batch
         With a single row for the whole batch where rows cannot be told apart.
 
     Raises
     ------
     PruningError
-        If the metric has no gradient.
+        If a metric has no gradient.
 
     Notes
     -----
-    Batches are run together where the metric is a function of the scores: every row has factors of its
+    Batches are run together where the metrics are functions of the scores: every row has factors of its
     own, so that one backward pass gives the gradients of all of them. The first batch is run by itself as
     well, and where that gives another gradient every batch is.
     """
     groups: Sequence[JoinedBatch] = ()
-    if metric.graded_of_answer is not None:
-        shown = [metric.shown(batch) for batch in batches]
+    first_metric = metrics[0]
+    if all(metric.graded_of_answer is not None for metric in metrics):
+        shown = [first_metric.shown(batch) for batch in batches]
         groups = joined_batches(model, shown, most_tokens=_MOST_TOKENS)
     joint = next((group for group in groups if len(group.places) > 1), None)
     with _frozen(model):
         if joint is not None:
             first = joint.places[0]
-            alone = _gradient(model, batches[first], metric, gates, len(batches[first]))
+            alone = _gradient(model, batches[first], first_metric, gates, len(batches[first]))
             try:
-                rows = _by_row(model, gates, joint, batches, metric)[next(joint.parts())[1]].sum(axis=0)
+                by_row = _by_row(model, gates, joint, batches, [first_metric])
+                rows = by_row[0, next(joint.parts())[1]].sum(axis=0)
             # Not enough memory for several, or rows that cannot be told apart.
             except (PruningError, RuntimeError):
                 joint = None
@@ -118,12 +138,25 @@ def row_gradients(
                 scale = np.abs(alone).max()
                 if not np.abs(rows - alone).max() <= _TOLERANCE * scale + 1e-9:
                     joint = None
-        if joint is None:
-            return [_gradient(model, batch, metric, gates, 1)[None] for batch in batches]
         found: dict[int, FloatArray] = {}
-        for group in groups:
-            by_row = _by_row(model, gates, group, batches, metric)
-            found |= {place: by_row[rows_of_it] for place, rows_of_it in group.parts()}
+        done, n_samples = 0, sum(map(len, batches))
+
+        def tell(n_more: int) -> None:
+            nonlocal done
+            done += n_more
+            if on_progress is not None:
+                on_progress("gradients", done, n_samples)
+
+        if joint is None:
+            for place, batch in enumerate(batches):
+                own = [_gradient(model, batch, metric, gates, 1) for metric in metrics]
+                found[place] = np.stack(own)[:, None]
+                tell(len(batch))
+        else:
+            for group in groups:
+                by_row = _by_row(model, gates, group, batches, metrics)
+                found |= {place: by_row[:, rows_of_it] for place, rows_of_it in group.parts()}
+                tell(len(group.batch))
     return [found[place] for place in range(len(batches))]
 
 
@@ -132,18 +165,21 @@ def _by_row(
     gates: Gates,
     group: JoinedBatch,
     batches: Sequence[ModelBatch],
-    metric: Metric,
+    metrics: Sequence[Metric],
 ) -> FloatArray:
-    """Gradients by the factors of each row of a joined batch, shape (n_rows, n_factors)."""
+    """Gradients by the factors of each row of a joined batch, shape (n_metrics, n_rows, n_factors)."""
     factors = gates.ones(next(model.parameters()).device, len(group.batch))
+    found = []
     with torch.enable_grad(), gates.gated(factors):
         logits = logits_of(forward(model, group.batch))
-        total = logits.new_zeros(())
-        for place, rows in group.parts():
-            # Only called for metrics that have it.
-            own, count = metric.graded_of_answer(logits[rows], batches[place])  # type: ignore[misc]
-            total = total + own * gates.share(count, len(batches[place]))
-        return _taken(total, factors, metric)
+        for number, metric in enumerate(metrics, start=1):
+            total = logits.new_zeros(())
+            for place, rows in group.parts():
+                # Only called for metrics that have it.
+                own, count = metric.graded_of_answer(logits[rows], batches[place])  # type: ignore[misc]
+                total = total + own * gates.share(count, len(batches[place]))
+            found.append(_taken(total, factors, metric, again=number < len(metrics)))
+    return np.stack(found)
 
 
 def _gradient(
@@ -155,12 +191,15 @@ def _gradient(
         return _taken(total * gates.share(count, n_rows), factors, metric)
 
 
-def _taken(value: torch.Tensor, gates: list[torch.Tensor], metric: Metric) -> FloatArray:
+def _taken(
+    value: torch.Tensor, gates: list[torch.Tensor], metric: Metric, *, again: bool = False
+) -> FloatArray:
+    """Derivatives by the gates; with `again`, what the network gave is kept for those of another value."""
     if not value.requires_grad:
         raise PruningError(
             f"the metric {metric.name!r} has no gradient. Take scores that need none, or give a loss."
         )
-    found = torch.autograd.grad(value, gates)
+    found = torch.autograd.grad(value, gates, retain_graph=again)
     return np.concatenate([gradient.double().cpu().numpy() for gradient in found], axis=-1)
 
 

@@ -12,6 +12,7 @@ import torch
 from torch.nn import functional
 
 from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.on_progress import OnProgress
 from haarbor.pruning._backward_elimination import LayerElimination
 from haarbor.pruning._compensation import fitted_projection
 from haarbor.pruning._gate_gradients import Gates, row_gradients
@@ -28,7 +29,7 @@ from haarbor.pruning._projection_hooks import projection_hooks
 __all__ = ["LeftoverGradients", "leftover_gradients"]
 
 N_DRAWS = 4
-"""Times that labels are drawn, a pass forward and one back each."""
+"""Times that labels are drawn, a backward pass each."""
 RIDGE = 1e-3
 """Of the order in which the heads of a layer go, relative to the mean variance of a channel."""
 
@@ -81,6 +82,7 @@ def leftover_gradients(
     drawn: bool = False,
     n_draws: int = N_DRAWS,
     seed: int = 0,
+    on_progress: OnProgress | None = None,
 ) -> LeftoverGradients:
     r"""Derivatives by factors in front of what each head gives that the rest of its layer cannot.
 
@@ -102,6 +104,8 @@ def leftover_gradients(
         How often labels are drawn.
     seed : int, default 0
         Of the labels, which follow from it and the batch alone on one kind of device.
+    on_progress : function of (step, done, total), optional
+        Told of the step "gradients"; it counts samples.
 
     Returns
     -------
@@ -142,8 +146,9 @@ def leftover_gradients(
     if drawn and not _answers_with_vectors(model, metric.shown(batches[0])):
         asked = [_drawn_labels(metric, seed + draw) for draw in range(n_draws)]
     order = _heads_then_layers(heads)
-    found = [np.concatenate(row_gradients(model, batches, each, gates))[:, order] for each in asked]
-    return LeftoverGradients(by_sample=frozen(np.stack(found)), n_layers=len(heads))
+    found = row_gradients(model, batches, asked, gates, on_progress=on_progress)
+    by_sample = np.concatenate(found, axis=1)[..., order]
+    return LeftoverGradients(by_sample=frozen(by_sample), n_layers=len(heads))
 
 
 def _answers_with_vectors(model: torch.nn.Module, batch: ModelBatch) -> bool:

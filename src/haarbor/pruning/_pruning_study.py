@@ -271,7 +271,8 @@ def pruning_study(
         Gives further batches to calibrate on, or none. It is asked only if two halves of the calibration data
         order the heads differently by a score (rank correlation below 0.5).
     on_progress : function of (step, done, total), optional
-        Told of the steps "scoring", "probing", "measuring", "controls" and "healing", one after another.
+        Told of the steps "scoring", "gradients", "probing", "measuring", "controls" and "healing", one after
+        another.
 
     Returns
     -------
