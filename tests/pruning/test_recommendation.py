@@ -41,6 +41,17 @@ def test_many_comparisons_ask_for_more(rng):
     assert recommendation(made_curves({"own": own, "close": close, **far}), 0.1).equals == ("close",)
 
 
+@pytest.mark.parametrize(("n_others", "told"), [(3, "other0, other1, other2"), (4, "any of the other 4")])
+def test_many_that_are_all_equal_are_not_listed(n_others, told, rng):
+    damages = {f"other{number}": 0.5 + rng.normal(scale=0.1, size=(1, 1, 8)) for number in range(n_others)}
+    # Better where it is chosen, and no better where it is told.
+    own = 0.5 + rng.normal(scale=0.1, size=(1, 1, 8))
+    own[..., ::2] -= 0.5
+    found = recommendation(made_curves({"own": own, **damages}), 0.1)
+    assert (found.score, len(found.equals)) == ("own", n_others)
+    assert f"It cannot be told apart from {told} (paired" in found.sentence
+
+
 def test_controls_are_never_recommended(rng):
     noise = rng.normal(scale=0.01, size=(1, 1, 8))
     found = recommendation(made_curves({"h400": 0.5 + noise, "h400-random-tree": noise}), 0.1)

@@ -43,11 +43,12 @@ class Recommendation:
         )
         if not self.n_compared:
             return f"{advice} It was not compared with any other score."
-        told = (
-            f"It cannot be told apart from {', '.join(self.equals)}"
-            if self.equals
-            else "It is better than every other score"
-        )
+        told = "It is better than every other score"
+        if self.equals:
+            # Two or three are named; a list of all would say no more.
+            all_of_many = len(self.equals) == self.n_compared > 3
+            others = f"any of the other {self.n_compared}" if all_of_many else ", ".join(self.equals)
+            told = f"It cannot be told apart from {others}"
         return (
             f"{advice} {told} (paired t-tests over those batches at 5 %, corrected for {self.n_compared} "
             f"comparison{'s' if self.n_compared > 1 else ''})."
