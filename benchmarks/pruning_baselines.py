@@ -242,6 +242,11 @@ def main() -> None:
         for score, replacement in METHODS
         if (scores is None or score in scores) and (replacements is None or replacement in replacements)
     )
+    measured_scores = [score for score, _ in methods]
+    if given.against not in (None, *measured_scores):
+        sys.exit(
+            f"--against must be one of {', '.join(dict.fromkeys(measured_scores))}; it is {given.against}."
+        )
     methods = tuple(sorted(methods, key=lambda method: method[0] != given.against))
     sizes = {"n_calibration": given.calibration, "n_evaluation": given.evaluation}
     processor = torch.cuda.get_device_name() if given.device.startswith("cuda") else "processor only"

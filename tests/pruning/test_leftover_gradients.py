@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from haarbor.errors import PruningError
+from haarbor.errors import DataError, PruningError
 from haarbor.pruning import (
     backward_elimination,
     calibration_pass,
@@ -245,6 +245,22 @@ def test_what_was_not_gathered_and_what_has_no_gradient_is_told():
     count = Metric("count", lambda model, batch: torch.tensor(1.0))
     with pytest.raises(PruningError, match="'count' has no gradient"):
         calibration_pass(model, CALIBRATION[:2], parts={"leftover gradients"}, metric=count)
+
+
+def test_answers_that_are_no_numbers_are_told():
+    model = network("llama")
+    with torch.no_grad():
+        model.lm_head.weight[3] = float("nan")
+    with pytest.raises(DataError, match="answers must be numbers to draw labels from them; found NaN"):
+        calibration_pass(model, CALIBRATION, parts={"drawn gradients"})
+    # A class that cannot be answered is none of these.
+    with torch.no_grad():
+        model.lm_head.weight[3] = 0.0
+        model.lm_head.register_forward_hook(
+            lambda _m, _x, out: out.index_fill(-1, torch.tensor([3]), -torch.inf)
+        )
+    found = calibration_pass(model, CALIBRATION, parts={"drawn gradients"})
+    assert np.isfinite(found.drawn_gradients.by_sample).all()
 
 
 def test_labels_are_drawn_for_the_answers_that_count():

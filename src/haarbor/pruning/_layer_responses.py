@@ -11,15 +11,15 @@ import torch
 from haarbor.array_types import FloatArray, IntArray, frozen
 from haarbor.on_progress import OnProgress
 from haarbor.pruning._backward_elimination import LayerElimination
-from haarbor.pruning._compensation import fitted_projection
+from haarbor.pruning._compensation import LayerFit, fitted_projection
 from haarbor.pruning._layer_moments import LayerMoments
 from haarbor.pruning._model_batches import ModelBatch
-from haarbor.pruning._network_heads import NetworkHeads
+from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
 from haarbor.pruning._network_probe import Change
 from haarbor.pruning._output_norms import require_residual
 from haarbor.pruning._probed_changes import probed_changes
 
-__all__ = ["N_ANSWERS", "LayerResponses", "layer_changes", "layer_responses"]
+__all__ = ["N_ANSWERS", "LayerResponses", "half_fit", "layer_changes", "layer_responses"]
 
 N_ANSWERS = 1024
 """Number of answers that are enough."""
@@ -117,13 +117,21 @@ def layer_changes(
     like = next(model.parameters(), torch.zeros(1))
     found: list[tuple[int, Change]] = []
     for number, (moment, layer) in enumerate(zip(moments, heads.layers, strict=True)):
-        elimination = LayerElimination(moment.relative_covariance, moment.weight, layer, RIDGE)
-        gone: IntArray = np.array([head for head, _ in elimination.first_half()], dtype=np.int64)
-        if gone.size:
-            fit = fitted_projection(moment, layer, gone)
+        fit = half_fit(moment, layer)
+        if fit is not None:
             weight, bias = (torch.tensor(array).to(like) for array in (fit.weight, fit.bias))
             found.append((number, _projected(weight, bias)))
     return found
+
+
+def half_fit(moment: LayerMoments, layer: LayerHeads) -> LayerFit | None:
+    """Projection of a layer without half of its heads, the others refitted; None where that is no head.
+
+    Those go that the rest of the layer can best replace, one after another.
+    """
+    elimination = LayerElimination(moment.relative_covariance, moment.weight, layer, RIDGE)
+    gone: IntArray = np.array([head for head, _ in elimination.first_half()], dtype=np.int64)
+    return fitted_projection(moment, layer, gone) if gone.size else None
 
 
 def _projected(weight: torch.Tensor, bias: torch.Tensor) -> Change:

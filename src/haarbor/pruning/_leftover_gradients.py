@@ -12,13 +12,13 @@ import torch
 from torch.nn import functional
 
 from haarbor.array_types import FloatArray, IntArray, frozen
+from haarbor.errors import DataError
 from haarbor.on_progress import OnProgress
-from haarbor.pruning._backward_elimination import LayerElimination
-from haarbor.pruning._compensation import fitted_projection
 from haarbor.pruning._gate_gradients import Gates, row_gradients
 from haarbor.pruning._head_gates import factors_by_row
 from haarbor.pruning._head_responses import stand_ins
 from haarbor.pruning._layer_moments import LayerMoments
+from haarbor.pruning._layer_responses import half_fit
 from haarbor.pruning._metrics import Metric, logits_of
 from haarbor.pruning._model_batches import ModelBatch, forward
 from haarbor.pruning._network_heads import LayerHeads, NetworkHeads
@@ -30,8 +30,6 @@ __all__ = ["LeftoverGradients", "leftover_gradients"]
 
 N_DRAWS = 4
 """Times that labels are drawn, a backward pass each."""
-RIDGE = 1e-3
-"""Of the order in which the heads of a layer go, relative to the mean variance of a channel."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -115,6 +113,8 @@ def leftover_gradients(
     ------
     PruningError
         If the metric has no gradient, or the residual stream was not found.
+    DataError
+        If labels are to be drawn from answers that are NaN.
 
     See Also
     --------
@@ -160,11 +160,8 @@ class _Lost:
     """What the output of a layer loses without each of its heads, and without half of them, refitted."""
 
     def __init__(self, moment: LayerMoments, layer: LayerHeads) -> None:
-        half = np.zeros_like(moment.weight)
-        elimination = LayerElimination(moment.relative_covariance, moment.weight, layer, RIDGE)
-        gone: IntArray = np.array([head for head, _ in elimination.first_half()], dtype=np.int64)
-        if gone.size:
-            half = moment.weight - fitted_projection(moment, layer, gone).weight
+        fit = half_fit(moment, layer)
+        half = np.zeros_like(moment.weight) if fit is None else moment.weight - fit.weight
         self.head_width = layer.head_width
         self._arrays = (moment.mean, stand_ins(moment, layer), moment.weight, half)
         self._moved: tuple[torch.Tensor, ...] = ()
@@ -208,6 +205,11 @@ def _drawn_labels(metric: Metric, seed: int) -> Metric:
     def of_answer(logits: torch.Tensor, batch: ModelBatch) -> tuple[torch.Tensor, float]:
         counted = counted_outputs(metric.shown(batch), logits)
         logs = torch.log_softmax(logits[counted].float(), dim=-1)
+        if bool(logs.isnan().any()):
+            raise DataError(
+                "the network's answers must be numbers to draw labels from them; found NaN. Check its "
+                "weights, or load it in float32."
+            )
         generator = torch.Generator(logits.device).manual_seed(_number_of(batch, seed))
         labels = torch.multinomial(logs.detach().exp(), 1, generator=generator)
         return -logs.gather(1, labels).sum(), float(len(labels))
