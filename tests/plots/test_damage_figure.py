@@ -49,3 +49,12 @@ def test_of_many_scores_those_of_least_damage_are_drawn():
     (axes,) = damage_figure(made_curves(damages), share=0.2).axes
     assert axes.get_legend_handles_labels()[1] == [f"score {number}" for number in range(10)]
     assert axes.get_title(loc="left").endswith("; 10 of 14 curves")
+
+
+def test_the_recommended_score_is_drawn_and_named_whatever_its_damage():
+    damages = {f"score {number}": np.full((1, 2, 3), float(number)) for number in range(14)}
+    (axes,) = damage_figure(made_curves(damages), share=0.2, score="score 12").axes
+    expected = [*(f"score {number}" for number in range(9)), "score 12 (recommended)"]
+    assert axes.get_legend_handles_labels()[1] == expected
+    with pytest.raises(SettingError, match="the recommended score must have a curve; found 'magic'"):
+        damage_figure(made_curves(damages), score="magic")

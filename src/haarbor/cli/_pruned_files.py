@@ -124,7 +124,7 @@ class PrunedFiles:
             return
         best = study.recommendation
         title = f"{loaded.name}: {best.n_removed} of {best.n_heads} heads removed ({100 * best.share:.3g} %)"
-        figure = damage_figure(study.curves, share=best.share, title=title)
+        figure = damage_figure(study.curves, share=best.share, score=best.score, title=title)
         save_figure(figure, self.folder / _FIGURE)
         self.written["figure"] = _FIGURE
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from haarbor.errors import SettingError
+from haarbor.options import found_text
 from haarbor.plots.style._drawn_curves import RANDOM, drawn_curves
 from haarbor.plots.style._figure_text import add_title, plain_text
 from haarbor.plots.style._house_style import LINE_COLOURS, PAGE_WIDTH, PALE_INK, blank_figure, in_house_style
@@ -27,10 +28,17 @@ _WORDS = {
 
 
 @in_house_style
-def damage_figure(curves: DamageCurves, *, share: float | None = None, title: str | None = None) -> Figure:
+def damage_figure(
+    curves: DamageCurves,
+    *,
+    share: float | None = None,
+    score: str | None = None,
+    title: str | None = None,
+) -> Figure:
     """Metric against the share of heads removed, one line per score, with standard errors.
 
-    Of more than ten scores, the ten that do least damage are drawn, and chance.
+    Of more than ten scores, the ten that do least damage are drawn, the recommended one among them, and
+    chance.
 
     Parameters
     ----------
@@ -38,6 +46,8 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
         From :func:`haarbor.pruning.damage_curves`.
     share : float, optional
         A share of heads to mark by an upright line.
+    score : str, optional
+        The score that is recommended, named so in the legend.
     title : str, optional
 
     Returns
@@ -47,7 +57,7 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
     Raises
     ------
     SettingError
-        If there is no curve.
+        If there is no curve, or none of the recommended score.
 
     See Also
     --------
@@ -56,6 +66,11 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
     """
     if not curves.curves:
         raise SettingError("there must be a curve to draw; found none. Name at least one score.")
+    if score is not None and score not in curves.curves:
+        raise SettingError(
+            f"the recommended score must have a curve; found {found_text(score)}. Name one of "
+            f"{', '.join(curves.curves)}."
+        )
     figure = blank_figure(PAGE_WIDTH, 3.4)
     axes = figure.subplots()
     axes.grid(axis="y")
@@ -67,7 +82,7 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
     if share is not None:
         axes.axvline(share, color=PALE_INK, linewidth=0.6, linestyle=":")
     place = -1 if share is None else int(np.abs(curves.shares - share).argmin())
-    drawn = drawn_curves({name: float(curves.damage(name)[place]) for name in curves.curves})
+    drawn = drawn_curves({name: float(curves.damage(name)[place]) for name in curves.curves}, score)
     for number, name in enumerate(drawn):
         values, errors = curves.value(name), curves.standard_error(name)
         chance = name == RANDOM
@@ -75,6 +90,7 @@ def damage_figure(curves: DamageCurves, *, share: float | None = None, title: st
         # Moved sideways a little, so that error bars do not hide each other.
         shift = (number - (len(drawn) - 1) / 2) * 0.0012
         label = f"random ({curves.curves[name].damage.shape[0]} seeds)" if chance else plain_text(name)
+        label += " (recommended)" if name == score else ""
         axes.errorbar(
             curves.shares + shift,
             values,

@@ -52,8 +52,7 @@ def _draw_curves(panel: Axes, found: PruningResults) -> None:
     panel.grid(axis="y")
     panel.axhline(found.baseline, color=PALE_INK, linewidth=0.8, linestyle=(0, (4, 3)))
     at_place = {name: float(damage[found.place]) for name, damage in found.damages.items()}
-    # The recommended one was chosen on half of the batches: on all of them it may come later.
-    drawn = drawn_curves(at_place | {found.score: -np.inf})
+    drawn = drawn_curves(at_place, found.score)
     for number, name in enumerate(drawn):
         chance = name == RANDOM
         errors = found.errors[name]

@@ -15,3 +15,9 @@ def test_of_many_curves_those_of_least_damage_are_drawn_in_their_order():
 def test_few_curves_are_all_drawn_and_chance_comes_last():
     assert drawn_curves({"random": 0.0, "b": 2.0, "a": 1.0}) == ["b", "a", "random"]
     assert drawn_curves({"a": 1.0}) == ["a"]
+
+
+def test_the_recommended_curve_is_among_them():
+    damages = {f"score {number}": float(number) for number in range(13)}
+    assert drawn_curves(damages, "score 11") == [*(f"score {number}" for number in range(9)), "score 11"]
+    assert drawn_curves(damages, "score 3") == drawn_curves(damages)
