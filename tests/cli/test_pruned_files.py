@@ -243,3 +243,14 @@ def test_a_missing_matplotlib_costs_the_figure_alone(words, tmp_path, monkeypatc
     assert done.exit_code == 0, done.output
     assert "pip install 'haarbor[report]'" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mask.json", "model", "results.json"]
+
+
+def test_the_figure_is_told_which_score_is_recommended(words, tmp_path, monkeypatch):
+    plots, asked = importlib.import_module("haarbor.plots"), []
+    drawn = plots.damage_figure
+    monkeypatch.setattr(
+        plots, "damage_figure", lambda *args, **given: asked.append(given) or drawn(*args, **given)
+    )
+    done = pruned(*words, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert [given["score"] for given in asked] == ["norm"]
