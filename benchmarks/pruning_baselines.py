@@ -35,6 +35,8 @@ from haarbor.errors import HaarborError
 from haarbor.pruning import calibration_pass, measure, pruning_scores, removal_count, require_disjoint
 from haarbor.pruning._damage_curves import measured_without
 from haarbor.pruning._scores import needed_parts, score_removal, scores_named
+from haarbor.pruning._searched_choices import SEARCHED, SearchedChoices
+from haarbor.pruning._sequential_compensation import whole_stream
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 METHODS = (
@@ -69,6 +71,11 @@ METHODS = (
     ("leftover-share", "sequential"),
     ("leftover-gradient", "refit"),
     ("leftover-fisher", "refit"),
+    ("leftover-fisher", "sequential"),
+    ("searched", "refit"),
+    ("searched", "sequential"),
+    ("searched-loss", "refit"),
+    ("searched-loss", "sequential"),
 )
 """Score and what is done about the heads that go: as its authors do, then our refits. The first is compared
 with all others, unless --against names another."""
@@ -85,7 +92,7 @@ def measured(
 ) -> None:
     """All numbers of a case, printed and written as they come."""
     require_disjoint(case.calibration, case.evaluation)
-    names = list(dict.fromkeys(score for score, _ in methods))
+    names = list(dict.fromkeys(score for score, _ in methods if score not in SEARCHED))
     begin = time.process_time()
     found = calibration_pass(
         case.model,
@@ -115,18 +122,27 @@ def measured(
         "rows": [],
     }
     known: dict[tuple[bytes, str], FloatArray] = {}
-    chosen: dict[tuple[str, int], BoolArray] = {}
+    chosen: dict[tuple[str, int], BoolArray] = {
+        (score, count): score_removal(score, values[score], found, count)
+        for score in names
+        for count in counts
+    }
+    searches = SearchedChoices(case.model, found) if {score for score, _ in methods} & set(SEARCHED) else None
+    one_after_another = any(replacement == "sequential" for _, replacement in methods)
+    stream = whole_stream(case.model, found.heads, found.batches) if one_after_another else None
     damages: dict[tuple[str, str], FloatArray] = {}
     for score, replacement in methods:
         rows = []
         for count in counts:
-            if (score, count) not in chosen:
-                chosen[score, count] = score_removal(score, values[score], found, count)
+            if searches is not None and (score, count) not in chosen:
+                search = searches.search(score, {name: chosen[name, count] for name in names})
+                chosen[score, count] = search.removed
+                print(f"  {score} {count}: {search} [{time.process_time() - begin:.0f} CPU s]", flush=True)
             removed = chosen[score, count]
             key = (removed.tobytes(), replacement)
             if key not in known:
                 without = measured_without(
-                    case.model, removed, found, case.evaluation, case.metric, replacement
+                    case.model, removed, found, case.evaluation, case.metric, replacement, stream
                 )
                 known[key] = sign * (without.each - whole.each)
             rows.append(known[key])
@@ -216,6 +232,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scores", help="names with commas; all of them by default")
     parser.add_argument("--against", help="score that is compared with all others")
     parser.add_argument("--replacements", help="names with commas; all of them by default")
+    parser.add_argument("--methods", help="pairs SCORE:REPLACEMENT with commas, in place of both")
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--calibration", type=int, help="batches to calibrate on; all by default")
     parser.add_argument("--evaluation", type=int, help="batches to measure on; all by default")
@@ -242,6 +259,9 @@ def main() -> None:
         for score, replacement in METHODS
         if (scores is None or score in scores) and (replacements is None or replacement in replacements)
     )
+    if given.methods is not None:
+        wanted = [tuple(pair.split(":")) for pair in given.methods.split(",")]
+        methods = tuple(method for method in METHODS if method in wanted)
     measured_scores = [score for score, _ in methods]
     if given.against not in (None, *measured_scores):
         sys.exit(

@@ -99,25 +99,30 @@ def transformer_xl(places: Places, *, n_calibration: int = 16, n_evaluation: int
         model=loaded.model,
         calibration=windows("valid", n_calibration),
         evaluation=windows("test", n_evaluation),
-        metric=Metric("late-loss", _late_loss, shown=_late_half),
+        metric=Metric(
+            "late-loss",
+            lambda model, batch: _late_loss(logits_of(forward(model, batch)), batch),
+            shown=_late_half,
+            of_answer=_late_loss,
+            graded_of_answer=_late_loss,
+        ),
         role=role,
         about="Transformer-XL of WikiText-2; loss on the second half of windows of 512 tokens of the test "
         "text, calibration on windows of the validation text",
     )
 
 
-def _late_loss(model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
+def _late_loss(logits: torch.Tensor, batch: ModelBatch) -> tuple[torch.Tensor, float]:
     """Loss on the second half of each window.
 
     A Transformer-XL was trained with a memory of at least 256 tokens before each segment. Windows are read
     here without a memory, so tokens at their beginning see less than in training, and heads that look far
     back seem of no use there. Every token scored has at least 256 tokens of context.
     """
-    logits = logits_of(forward(model, batch)).float()
     tokens = _tokens(batch).to(logits.device)
     half = tokens.shape[1] // 2
     answers = tokens[:, half:].reshape(-1)
-    scored = logits[:, half - 1 : -1].reshape(answers.numel(), -1)
+    scored = logits[:, half - 1 : -1].reshape(answers.numel(), -1).float()
     return functional.cross_entropy(scored, answers, reduction="sum"), float(answers.numel())
 
 

@@ -2,11 +2,21 @@
 
 import resource
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import torch
 
-from haarbor.pruning import DamageCurves, LayerHeads, LayerMoments, ScoreCurve, network_heads
+from haarbor.pruning import (
+    DamageCurves,
+    LayerHeads,
+    LayerMoments,
+    Metric,
+    NetworkHeads,
+    ScoreCurve,
+    layer_moments,
+    network_heads,
+)
 from haarbor.pruning._metrics import METRICS, Measurement, logits_of
 from haarbor.pruning._model_batches import forward
 from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, batches, network
@@ -14,6 +24,10 @@ from tests.pruning.small_networks import MADE_SMALLER, MASKED_ONLY, batches, net
 CALIBRATION = batches("llama", 4, seed=11, size=1)
 EVALUATION = batches("llama", 4, seed=12, size=1)
 LOSS = METRICS["loss"]
+LATE_VECTORS = Metric(
+    "late vectors", lambda model, batch: forward(model, batch).last_hidden_state[:, 7:, 0].square().mean()
+)
+"""A metric for networks that answer with vectors."""
 HEADS = [(0, 1), (1, 0), (1, 2), (2, 3), (2, 2)]
 EVERY = [*MADE_SMALLER, *MASKED_ONLY, "multihead-sequence-first"]
 
@@ -83,6 +97,58 @@ def everything(name, removed=HEADS):
     model, data = network(name), batches(name, 3)
     heads = network_heads(model, data[0])
     return model, heads, data, [pair for pair in removed if pair[0] < len(heads)]
+
+
+def measurable(name, n=4, *, size=1, seed=11):
+    """A small network with its heads, batches, their moments and a loss."""
+    model, data = network(name), batches(name, n, seed=seed, size=size)
+    heads = network_heads(model, data[0])
+    loss = {"zoo-vit": METRICS["classification-loss"], "vectors": LATE_VECTORS}.get(name, LOSS)
+    return model, heads, layer_moments(model, heads, data), data, loss
+
+
+class LinearHeads(torch.nn.Module):
+    """Layers side by side, whose heads give one channel of the input each."""
+
+    def __init__(self, weights):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(
+            torch.nn.Linear(len(own), 1, bias=False, dtype=torch.float64) for own in weights
+        )
+        with torch.no_grad():
+            for layer, own in zip(self.layers, weights, strict=True):
+                layer.weight.copy_(torch.tensor([own], dtype=torch.float64))
+
+    def forward(self, x):
+        return torch.cat([layer(x) for layer in self.layers], dim=-1)
+
+
+def linear_heads(weights, x, *, group=1):
+    """Such a network, its heads, their moments over some inputs, and its squared error against them all."""
+    model = LinearHeads(weights).eval()
+    heads = NetworkHeads(
+        tuple(
+            replace(layer_heads(len(own), 1, group), projection=f"layers.{number}")
+            for number, own in enumerate(weights)
+        )
+    )
+    with torch.no_grad():
+        whole = model(torch.tensor(x))
+
+    def squared_error(network, batch):
+        return (network(batch.inputs["x"]) - whole[batch.labels]).square().sum(), float(len(batch))
+
+    moments = [moments_of(x, np.array([own])) for own in weights]
+    return model, heads, moments, Metric("squared error", squared_error)
+
+
+def choice_at_random(rng, heads, n_removed):
+    """So many heads, of every layer all but one at most."""
+    order = rng.permutation(heads.n_heads)
+    stays = np.unique(heads.layer_of_head[order], return_index=True)[1]
+    removed = np.zeros(heads.n_heads, bool)
+    removed[np.delete(order, stays)[:n_removed]] = True
+    return removed
 
 
 def made_curves(damages, counts=None, higher=False):

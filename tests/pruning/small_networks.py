@@ -39,6 +39,17 @@ class Encoder(nn.Module):
         return self.scores(x if self.batch_first else x.transpose(0, 1))
 
 
+class Vectors(nn.Module):
+    """A text model that answers with vectors."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = SMALL_MODELS["llama"].build("eager").model
+
+    def forward(self, input_ids):
+        return self.inner(input_ids=input_ids)
+
+
 def network(name):
     """Model in eval mode with weights large enough that every head matters."""
     torch.manual_seed(5)
@@ -52,6 +63,8 @@ def network(name):
             image_size=16, patch_size=4, width=32, n_layers=3, n_heads=4, inner_width=48, n_classes=5
         )
         model = VisionTransformer(config)
+    elif name == "vectors":
+        model = Vectors()
     elif name.startswith("multihead"):
         model = Encoder(batch_first=name == "multihead")
     else:

@@ -18,7 +18,7 @@ from haarbor.pruning._backward_elimination import LayerElimination
 from haarbor.pruning._compensation import fitted_projection
 from haarbor.pruning._gate_gradients import gate_gradients
 from haarbor.pruning._layer_moments import layer_moments
-from haarbor.pruning._leftover_gradients import LeftoverGradients, _drawn_labels, leftover_gradients
+from haarbor.pruning._leftover_gradients import LeftoverGradients, drawn_labels, leftover_gradients
 from haarbor.pruning._metrics import METRICS, Metric, logits_of
 from haarbor.pruning._model_batches import forward
 from tests.pruning.builders import CALIBRATION
@@ -267,7 +267,7 @@ def test_labels_are_drawn_for_the_answers_that_count():
     model, data = network("bert"), batches("bert", 2, size=2)
     metric = masked_token_loss(96, share=0.3)
     hidden = metric.shown(data[0]).counted
-    asked = _drawn_labels(metric, 0)
+    asked = drawn_labels(metric, 0)
     with torch.no_grad():
         total, count = asked.total(model, data[0])
         logits = logits_of(forward(model, metric.shown(data[0])))

@@ -7,6 +7,7 @@ for _name in ("torch", "safetensors"):
     _needed_package(_name, "a model")
 
 from haarbor.pruning._ablation import Ablation, HeadDamage, ablate, head_damage
+from haarbor.pruning._answer_distance import answer_distance
 from haarbor.pruning._attention_statistics import AttentionStatistics
 from haarbor.pruning._backward_elimination import Elimination, backward_elimination
 from haarbor.pruning._budgets import possible_counts, removal, removal_count
@@ -14,6 +15,7 @@ from haarbor.pruning._calibration_pass import CalibrationPass, calibration_pass
 from haarbor.pruning._compensation import Compensation, LayerFit, compensate, compensated
 from haarbor.pruning._controls import ScoreControls, score_controls
 from haarbor.pruning._damage_curves import DamageCurves, ScoreCurve, damage_curves
+from haarbor.pruning._exchange_search import ExchangeSearch, exchange_search
 from haarbor.pruning._footprint import Footprint, footprints
 from haarbor.pruning._head_gates import gated_heads, removed_heads
 from haarbor.pruning._head_responses import HeadResponses, head_responses
@@ -51,6 +53,7 @@ __all__ = [
     "Compensation",
     "DamageCurves",
     "Elimination",
+    "ExchangeSearch",
     "Footprint",
     "HeadDamage",
     "HeadResponses",
@@ -68,11 +71,13 @@ __all__ = [
     "ScoreControls",
     "ScoreCurve",
     "ablate",
+    "answer_distance",
     "backward_elimination",
     "calibration_pass",
     "compensate",
     "compensated",
     "damage_curves",
+    "exchange_search",
     "folder_place",
     "footprints",
     "forward",

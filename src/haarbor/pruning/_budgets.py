@@ -14,7 +14,15 @@ from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.errors import DataError, SettingError, ShapeError
 from haarbor.pruning._network_heads import NetworkHeads
 
-__all__ = ["Budget", "possible_counts", "reachable_shares", "removal", "removal_count", "removal_of_count"]
+__all__ = [
+    "Budget",
+    "head_groups",
+    "possible_counts",
+    "reachable_shares",
+    "removal",
+    "removal_count",
+    "removal_of_count",
+]
 
 Budget = Literal["network", "layer", "uniform"]
 """Whether the share holds for all heads together, for every layer, or for every key-value group."""
@@ -203,6 +211,19 @@ def removal_of_count(
         own = np.flatnonzero(groups == group)
         removed[own[np.argsort(values[own], kind="stable")[:quota]]] = True
     return frozen(removed)
+
+
+def head_groups(heads: NetworkHeads, within: Budget) -> IntArray:
+    """Number of each head's group, within which the number of heads that go stays; shape (n_heads,).
+
+    Parameters
+    ----------
+    heads : NetworkHeads
+    within : {"network", "layer", "uniform"}
+    """
+    _require_budget(within)
+    layers = heads.layer_of_head
+    return np.zeros_like(layers) if within == "network" else layers if within == "layer" else _groups(heads)
 
 
 _WITHIN: dict[str, str] = {

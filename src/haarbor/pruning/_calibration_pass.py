@@ -24,7 +24,7 @@ from haarbor.pruning._layer_moments import LayerMoments, MomentHooks
 from haarbor.pruning._layer_responses import N_ANSWERS as LAYER_ANSWERS
 from haarbor.pruning._layer_responses import LayerResponses, layer_changes
 from haarbor.pruning._leftover_gradients import LeftoverGradients, leftover_gradients
-from haarbor.pruning._metrics import Measure, Metric, metric_named
+from haarbor.pruning._metrics import METRICS, Measure, Metric, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
 from haarbor.pruning._network_probe import Change
@@ -58,6 +58,10 @@ class CalibrationPass:
     n_samples: int
     batches: tuple[ModelBatch, ...] = ()
     """What the model was shown, for refits that run it again."""
+    given: tuple[ModelBatch, ...] = ()
+    """The same as they were given, with their labels, for searches by the metric."""
+    metric: Metric = METRICS["loss"]
+    """What the pass was made for."""
 
     @property
     def means(self) -> list[FloatArray]:
@@ -277,7 +281,13 @@ def calibration_pass(
                 on_progress=on_progress,
             )
     found = CalibrationPass(
-        heads=known, moments=moments, parts=gathered, n_samples=n_samples, batches=tuple(batches)
+        heads=known,
+        moments=moments,
+        parts=gathered,
+        n_samples=n_samples,
+        batches=tuple(batches),
+        given=tuple(given),
+        metric=chosen,
     )
     return with_responses(
         model, found, PROBED.intersection(parts), n_answers=n_answers, on_progress=on_progress

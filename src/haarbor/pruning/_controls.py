@@ -17,6 +17,7 @@ from haarbor.pruning._damage_curves import RANDOM, measured_without
 from haarbor.pruning._metrics import Metric, measure
 from haarbor.pruning._model_batches import ModelBatch
 from haarbor.pruning._scores import checked_names, pruning_scores, score_removal
+from haarbor.pruning._searched_choices import SEARCHED
 
 __all__ = ["ScoreControls", "score_controls"]
 
@@ -64,7 +65,7 @@ def score_controls(
     evaluation : sequence of ModelBatch
         The data to measure on.
     scores : collection of str
-        "random" is left out: it is a control itself.
+        "random" is left out, which is a control itself, and so are searches, which order no heads.
     share : float
         Of the heads. All controls remove the number of heads that :func:`haarbor.pruning.removal_count`
         gives for `share` and `within`, so that they can be compared with the damage as asked.
@@ -90,7 +91,7 @@ def score_controls(
     The controls for the trees of a tree score are scores themselves: "h400-random-tree" and
     "h400-no-tree".
     """
-    names = [name for name in checked_names(scores) if name != RANDOM]
+    names = [name for name in checked_names(scores) if name not in (RANDOM, *SEARCHED)]
     halves = [_half(model, calibration, batches[begin::2], begin, metric) for begin in (0, 1)]
     baseline = measure(model, evaluation, metric).value if damages else float("nan")
     sign = -1.0 if metric.higher_is_better else 1.0

@@ -22,6 +22,7 @@ from haarbor.pruning._model_batches import ModelBatch, model_batches
 from haarbor.pruning._network_heads import NetworkHeads
 from haarbor.pruning._replacement_fits import FITTED, checked_replacements, replacement_fits
 from haarbor.pruning._scores import checked_names, pruning_scores, score_removal
+from haarbor.pruning._searched_choices import SEARCHED, SearchedChoices, require_starts
 from haarbor.pruning._sequential_compensation import WholeStream, whole_stream
 
 __all__ = ["DamageCurves", "ScoreCurve", "damage_curves", "measured_without"]
@@ -203,7 +204,8 @@ def damage_curves(
     evaluation : iterable
         Batches; their spread gives the error bars.
     scores : collection of str
-        Names of scores; "random" removes heads at random.
+        Names of scores; "random" removes heads at random, and "searched" and "searched-loss" exchange heads,
+        from what the other scores choose on (:func:`haarbor.pruning.exchange_search`).
     shares : sequence of float
         Of the heads, above 0. Each stands for the nearest number of heads that the network allows
         (:func:`haarbor.pruning.removal_count`), the same for every score; a number is measured once.
@@ -220,7 +222,7 @@ def damage_curves(
     n_seeds : int, default 5
         Number of runs of "random".
     on_progress : function of (step, done, total), optional
-        Told after every removal, with the step "measuring".
+        Told after every removal, with the step "measuring", and during a search with the step "searching".
 
     Returns
     -------
@@ -229,7 +231,8 @@ def damage_curves(
     Raises
     ------
     SettingError
-        If no head would go at a share, or a score, a metric or a replacement is not offered.
+        If no head would go at a share, a score, a metric or a replacement is not offered, or a search has no
+        score to begin from.
 
     See Also
     --------
@@ -245,32 +248,42 @@ def damage_curves(
     chosen = metric_named(metric)
     sign = -1.0 if chosen.higher_is_better else 1.0
     baseline = measure(model, batches, chosen)
-    named = pruning_scores(calibration, [name for name in wanted if name != RANDOM])
+    require_starts(wanted)
+    named = pruning_scores(calibration, [name for name in wanted if name not in (RANDOM, *SEARCHED)])
     runs: dict[str, list[FloatArray]] = {name: [values] for name, values in named.items()}
     if RANDOM in wanted:
         runs[RANDOM] = [
             np.random.default_rng(seed).permutation(calibration.heads.n_heads).astype(np.float64)
             for seed in range(n_seeds)
         ]
-    measured = [(name, way) for name in runs for way in (ways[:1] if name == RANDOM else ways)]
-    n_trials = len(asked) * sum(len(runs[name]) for name, _ in measured)
+    choices = {
+        name: [
+            [score_removal(name, values, calibration, n, within=within) for n in asked] for values in orders
+        ]
+        for name, orders in runs.items()
+    }
+    searched = [name for name in SEARCHED if name in wanted]
+    if searched:
+        searches = SearchedChoices(model, calibration, within=within, on_progress=on_progress)
+        starts = [{name: choices[name][0][place] for name in named} for place in range(len(asked))]
+        choices |= {name: [[searches.search(name, own).removed for own in starts]] for name in searched}
+    measured = [(name, way) for name in choices for way in (ways[:1] if name == RANDOM else ways)]
+    n_trials = len(asked) * sum(len(choices[name]) for name, _ in measured)
     known: dict[tuple[bytes, str], FloatArray] = {}
     # Every choice of heads is fitted to the same network.
     whole = whole_stream(model, calibration.heads, calibration.batches) if "sequential" in ways else None
     curves: dict[str, ScoreCurve] = {}
     done = 0
     for name, way in measured:
-        orders = runs[name]
-        damage = np.empty((len(orders), len(asked), len(batches)))
-        gone: BoolArray = np.empty((len(orders), len(asked), calibration.heads.n_heads), dtype=np.bool_)
-        for run, values in enumerate(orders):
-            for place, n_removed in enumerate(asked):
-                removed = score_removal(name, values, calibration, n_removed, within=within)
+        gone: BoolArray = np.array(choices[name], dtype=np.bool_)
+        damage = np.empty((*gone.shape[:2], len(batches)))
+        for run, own in enumerate(choices[name]):
+            for place, removed in enumerate(own):
                 key = (removed.tobytes(), way)
                 if key not in known:
                     result = measured_without(model, removed, calibration, batches, chosen, way, whole)
                     known[key] = sign * (result.each - baseline.each)
-                damage[run, place], gone[run, place] = known[key], removed
+                damage[run, place] = known[key]
                 done += 1
                 if on_progress is not None:
                     on_progress("measuring", done, n_trials)

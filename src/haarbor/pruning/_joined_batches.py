@@ -19,6 +19,8 @@ _MOST_TOKENS = 8192
 """Of a text in all rows of a joined batch: more take memory, and no less time."""
 _MOST_NUMBERS = 2**25
 """In the answers to a joined batch."""
+_MOST_NUMBERS_ON_DEVICE = 2**28
+"""On a GPU, which has more to do at once."""
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4}
 """Largest difference between an answer and the same one among others, of the largest number in it; rounding
 depends on how many rows are multiplied at a time. Half precisions are allowed 200 times as much."""
@@ -117,7 +119,8 @@ def _tried_rows(model: torch.nn.Module, batches: Sequence[ModelBatch]) -> int:
     if alone is None or together is None or not shares_rows(alone, together, len(pair.batch)):
         return 1
     per_row = max(1, alone.numel() // max(len(batches[0]), 1))
-    return max(1, min(_MOST_ROWS, _MOST_NUMBERS // per_row))
+    most = _MOST_NUMBERS if alone.device.type == "cpu" else _MOST_NUMBERS_ON_DEVICE
+    return max(1, min(_MOST_ROWS, most // per_row))
 
 
 def _answer(output: Any) -> torch.Tensor | None:

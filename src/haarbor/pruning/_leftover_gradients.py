@@ -26,7 +26,7 @@ from haarbor.pruning._output_change import counted_outputs, output_of
 from haarbor.pruning._output_norms import require_residual
 from haarbor.pruning._projection_hooks import projection_hooks
 
-__all__ = ["LeftoverGradients", "leftover_gradients"]
+__all__ = ["LeftoverGradients", "drawn_labels", "leftover_gradients"]
 
 N_DRAWS = 4
 """Times that labels are drawn, a backward pass each."""
@@ -144,7 +144,7 @@ def leftover_gradients(
     )
     asked = [metric]
     if drawn and not _answers_with_vectors(model, metric.shown(batches[0])):
-        asked = [_drawn_labels(metric, seed + draw) for draw in range(n_draws)]
+        asked = [drawn_labels(metric, seed + draw) for draw in range(n_draws)]
     order = _heads_then_layers(heads)
     found = row_gradients(model, batches, asked, gates, on_progress=on_progress)
     by_sample = np.concatenate(found, axis=1)[..., order]
@@ -199,7 +199,7 @@ def _heads_then_layers(heads: NetworkHeads) -> IntArray:
     return found
 
 
-def _drawn_labels(metric: Metric, seed: int) -> Metric:
+def drawn_labels(metric: Metric, seed: int) -> Metric:
     """Loss on labels that are drawn from the answers; the same ones for the same batch and seed."""
 
     def of_answer(logits: torch.Tensor, batch: ModelBatch) -> tuple[torch.Tensor, float]:

@@ -10,10 +10,12 @@ from haarbor.array_types import FloatArray
 from haarbor.pruning._metrics import logits_of
 from haarbor.pruning._model_batches import ModelBatch
 
-__all__ = ["counted_outputs", "mean_output_changes", "output_of"]
+__all__ = ["counted_outputs", "mean_output_changes", "output_of", "relative_entropies"]
 
 _AT_ONCE = 2**18
 """Numbers of an answer that are compared at once: so many fit into a processor's cache."""
+_NEVER = -80.0
+"""Logarithm of a probability that is as good as none: its inverse is near the largest number of float32."""
 _AT_ONCE_ON_DEVICE = 2**25
 """On a GPU, where every step costs as long as some millions of numbers."""
 
@@ -66,10 +68,22 @@ def _square_distances(whole: torch.Tensor, others: torch.Tensor) -> torch.Tensor
 def _relative_entropies(whole: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     """From distributions by their scores (answer, class) to others (n, answer, class)."""
     logs = torch.log_softmax(whole.float(), dim=-1)
-    shares = logs.exp()
-    found = []
-    for other in others:
-        apart = logs - torch.log_softmax(other.float(), dim=-1)
-        # The terms of sum p log(p / q) cancel to second order; with sum q - p = 0 added they do not.
-        found.append((shares * (torch.expm1(-apart) + apart)).sum(dim=-1).double())
-    return torch.stack(found)
+    return torch.stack([_between(logs, other) for other in others])
+
+
+def relative_entropies(whole: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """From distributions by their scores (answer, class) to others of the same shape, one per answer."""
+    return _between(torch.log_softmax(whole.float(), dim=-1), other)
+
+
+def _between(logs: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """From distributions by their logarithms to others by their scores."""
+    others = torch.log_softmax(other.float(), dim=-1)
+    apart = logs - others
+    # The terms of sum p log(p / q) cancel to second order; with sum q - p = 0 added they do not.
+    terms = logs.exp() * (torch.expm1(-apart) + apart)
+    never = logs < _NEVER
+    if never.any():
+        # There the exponential of q / p may overflow, and only q is left of the term.
+        terms = torch.where(never, others.exp(), terms)
+    return terms.sum(dim=-1).double()

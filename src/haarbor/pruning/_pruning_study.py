@@ -41,6 +41,7 @@ from haarbor.pruning._recommendation import Recommendation, recommendation
 from haarbor.pruning._replacement_fits import FITTED, checked_replacements, replacement_fits
 from haarbor.pruning._score_names import require_score
 from haarbor.pruning._scores import checked_names, needed_parts, scores_named
+from haarbor.pruning._searched_choices import SEARCHED
 
 __all__ = ["PruningStudy", "pruning_study"]
 
@@ -243,7 +244,8 @@ def pruning_study(
     calibration, evaluation : iterable
         Batches that do not overlap; at least two and four of them.
     scores : sequence of str
-        Names in ``SCORES``; "random" for chance.
+        Names in ``SCORES``; "random" for chance; "searched" and "searched-loss" for exchanges of heads from
+        what the others choose on (:func:`haarbor.pruning.exchange_search`).
     budget : float
         Share of heads to remove; :func:`haarbor.pruning.removal_count` says how many these are.
     shares : sequence of float
@@ -271,8 +273,8 @@ def pruning_study(
         Gives further batches to calibrate on, or none. It is asked only if two halves of the calibration data
         order the heads differently by a score (rank correlation below 0.5).
     on_progress : function of (step, done, total), optional
-        Told of the steps "scoring", "gradients", "probing", "measuring", "controls" and "healing", one after
-        another.
+        Told of the steps "scoring", "gradients", "probing", "searching", "measuring", "controls" and
+        "healing", one after another.
 
     Returns
     -------
@@ -319,7 +321,7 @@ def pruning_study(
     heads = network_heads(model, chosen.shown(fitted[0]))
     removal_count(heads, budget, within=within)
     places = sorted({*reachable_shares(heads, shares, within=within), float(budget)})
-    parts = needed_parts(scores_named([name for name in names if name != RANDOM]))
+    parts = needed_parts(scores_named([name for name in names if name not in (RANDOM, *SEARCHED)]))
     found = calibration_pass(
         model,
         fitted,
