@@ -34,6 +34,7 @@ from haarbor.array_types import BoolArray, FloatArray
 from haarbor.errors import HaarborError
 from haarbor.pruning import calibration_pass, measure, pruning_scores, removal_count, require_disjoint
 from haarbor.pruning._damage_curves import measured_without
+from haarbor.pruning._exchange_search import N_PASSES
 from haarbor.pruning._scores import needed_parts, score_removal, scores_named
 from haarbor.pruning._searched_choices import SEARCHED, SearchedChoices
 from haarbor.pruning._sequential_compensation import whole_stream
@@ -88,11 +89,14 @@ def measured(
     methods: tuple[tuple[str, str], ...],
     shares: tuple[float, ...],
     n_answers: int | None,
+    starts: tuple[str, ...],
+    n_passes: int,
     write: Callable[[dict[str, Any], dict[tuple[str, str], FloatArray]], None],
 ) -> None:
     """All numbers of a case, printed and written as they come."""
     require_disjoint(case.calibration, case.evaluation)
-    names = list(dict.fromkeys(score for score, _ in methods if score not in SEARCHED))
+    measured_names = (score for score, _ in methods if score not in SEARCHED)
+    names = list(dict.fromkeys([*measured_names, *starts]))
     begin = time.process_time()
     found = calibration_pass(
         case.model,
@@ -116,6 +120,7 @@ def measured(
         "n_calibration_batches": len(case.calibration),
         "n_evaluation_batches": len(case.evaluation),
         "n_answers": n_answers,
+        "n_passes": n_passes,
         "shares": list(shares),
         "baseline": round(whole.value, 4),
         "compared_with": list(methods[0]),
@@ -127,7 +132,8 @@ def measured(
         for score in names
         for count in counts
     }
-    searches = SearchedChoices(case.model, found) if {score for score, _ in methods} & set(SEARCHED) else None
+    wanted = {score for score, _ in methods} & set(SEARCHED)
+    searches = SearchedChoices(case.model, found, n_passes=n_passes) if wanted else None
     one_after_another = any(replacement == "sequential" for _, replacement in methods)
     stream = whole_stream(case.model, found.heads, found.batches) if one_after_another else None
     damages: dict[tuple[str, str], FloatArray] = {}
@@ -135,7 +141,7 @@ def measured(
         rows = []
         for count in counts:
             if searches is not None and (score, count) not in chosen:
-                search = searches.search(score, {name: chosen[name, count] for name in names})
+                search = searches.search(score, {name: chosen[name, count] for name in starts or names})
                 chosen[score, count] = search.removed
                 print(f"  {score} {count}: {search} [{time.process_time() - begin:.0f} CPU s]", flush=True)
             removed = chosen[score, count]
@@ -149,7 +155,8 @@ def measured(
         damages[score, replacement] = np.array(rows)
         own = numbers(damages[score, replacement], damages[methods[0]])
         result["rows"].append({"score": score, "replacement": replacement, **own})
-        result["choice"] = choice(damages)
+        if any(replacement in CANDIDATES for _, replacement in damages):
+            result["choice"] = choice(damages)
         write(result, damages)
         shown = "  ".join(
             f"{mean:+.3f} ±{error:.3f}" for mean, error in zip(*mean_and_error(np.array(rows)), strict=True)
@@ -233,6 +240,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--against", help="score that is compared with all others")
     parser.add_argument("--replacements", help="names with commas; all of them by default")
     parser.add_argument("--methods", help="pairs SCORE:REPLACEMENT with commas, in place of both")
+    parser.add_argument(
+        "--starts", help="scores that searches begin from, names with commas; else those measured"
+    )
+    parser.add_argument(
+        "--passes", type=int, default=N_PASSES, help="work of a search, in passes over the data"
+    )
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--calibration", type=int, help="batches to calibrate on; all by default")
     parser.add_argument("--evaluation", type=int, help="batches to measure on; all by default")
@@ -268,6 +281,8 @@ def main() -> None:
             f"--against must be one of {', '.join(dict.fromkeys(measured_scores))}; it is {given.against}."
         )
     methods = tuple(sorted(methods, key=lambda method: method[0] != given.against))
+    starts = () if given.starts is None else tuple(given.starts.split(","))
+    shares = tuple(map(float, given.shares.split(",")))
     sizes = {"n_calibration": given.calibration, "n_evaluation": given.evaluation}
     processor = torch.cuda.get_device_name() if given.device.startswith("cuda") else "processor only"
     machine = f"{machine_line()}, torch {torch.__version__}, {processor}"
@@ -290,7 +305,7 @@ def main() -> None:
             places, **{name: size for name, size in sizes.items() if size is not None}
         )
         case.model.to(given.device)
-        measured(case, methods, tuple(map(float, given.shares.split(","))), given.answers, write)
+        measured(case, methods, shares, given.answers, starts, given.passes, write)
     except HaarborError as error:
         sys.exit(str(error))
 

@@ -23,7 +23,7 @@ from haarbor.pruning._refitted_network import RefittedNetwork
 
 __all__ = ["N_PASSES", "ExchangeSearch", "exchange_search"]
 
-N_PASSES = 100
+N_PASSES = 50
 """Passes over the data that are worth it at most."""
 _PATIENCE = 24
 """Exchanges that may fail, one after the other, before the search ends."""
@@ -90,7 +90,7 @@ def exchange_search(
     within : {"network", "layer", "uniform"}, default "network"
         Which heads can stand for each other: all of them, those of a layer, or those that share keys and
         values.
-    n_passes : int, default 100
+    n_passes : int, default 50
         Work that is done at most, in passes over all batches.
     on_progress : function of (step, done, total), optional
         Told of the step "searching" after every choice that was measured; it counts passes, one for each

@@ -12,7 +12,7 @@ from haarbor.on_progress import OnProgress
 from haarbor.pruning._answer_distance import answer_distance
 from haarbor.pruning._budgets import Budget
 from haarbor.pruning._calibration_pass import CalibrationPass
-from haarbor.pruning._exchange_search import ExchangeSearch, exchange_search
+from haarbor.pruning._exchange_search import N_PASSES, ExchangeSearch, exchange_search
 from haarbor.pruning._metrics import Metric
 
 __all__ = ["SEARCHED", "SearchedChoices", "require_starts"]
@@ -51,6 +51,8 @@ class SearchedChoices:
         In eval mode.
     calibration : CalibrationPass
     within : {"network", "layer", "uniform"}, default "network"
+    n_passes : int, default 50
+        Work of each search.
     on_progress : function of (step, done, total), optional
         Told of the step "searching".
     """
@@ -61,10 +63,11 @@ class SearchedChoices:
         calibration: CalibrationPass,
         *,
         within: Budget = "network",
+        n_passes: int = N_PASSES,
         on_progress: OnProgress | None = None,
     ) -> None:
         self._model, self._calibration = model, calibration
-        self._within, self._on_progress = within, on_progress
+        self._within, self._n_passes, self._on_progress = within, n_passes, on_progress
         self._loss = calibration.metric
         # Answers that are vectors have no entropy: there both searches go by the loss.
         self._distance: Metric | None = answer_distance(model, calibration.given, self._loss)
@@ -82,5 +85,6 @@ class SearchedChoices:
             starts,
             drawn=self._distance is not None,
             within=self._within,
+            n_passes=self._n_passes,
             on_progress=self._on_progress,
         )
