@@ -198,6 +198,54 @@ def test_a_fall_within_its_standard_error_does_not_count():
     assert gone_in(MadeUpLoss(lambda gone, place: table.get(gone, [9.0] * 4)[place]).search([0])) == noisy
 
 
+def test_more_standard_errors_may_be_asked_for():
+    start, noisy, sure = frozenset([0]), frozenset([1]), frozenset([2])
+    # Means of -0.375 and -0.3, with errors of 0.125 and 0.
+    table = {start: [1.0] * 4, noisy: [0.5, 1.0, 0.5, 0.5], sure: [0.7] * 4}
+
+    def search(n_errors):
+        made = MadeUpLoss(lambda gone, place: table.get(gone, [9.0] * 4)[place])
+        return gone_in(made.search([0], n_errors=n_errors))
+
+    assert [search(n_errors) for n_errors in (0, 1, 2.9, 3.1, 1000)] == [noisy, noisy, noisy, sure, sure]
+
+
+def test_a_preferred_start_is_left_only_for_one_that_is_clearly_better():
+    table = {
+        frozenset([0]): [1.0] * 4,
+        # Means of -0.375 and -0.3, with errors of 0.125 and 0.
+        frozenset([1]): [0.5, 1.0, 0.5, 0.5],
+        frozenset([2]): [0.7] * 4,
+    }
+    starts = {"own": [0], "noisy": [1], "sure": [2]}
+
+    def begin(names, **given):
+        made = MadeUpLoss(lambda gone, place: table.get(gone, [9.0] * 4)[place])
+        found = made.search({name: starts[name] for name in names}, n_passes=1, **given)
+        return found.start
+
+    assert begin(starts, n_errors=3.1) == "noisy"
+    assert begin(starts, prefer="own", n_errors=2.9) == "noisy"
+    assert begin(starts, prefer="own", n_errors=3.1) == "sure"
+    assert begin(["own", "noisy"], prefer="own", n_errors=3.1) == "own"
+    assert begin(starts, prefer="noisy", n_errors=3.1) == "noisy"
+    assert begin(["noisy", "sure"], prefer="sure", n_errors=1) == "sure"
+
+
+@pytest.mark.parametrize("higher", [False, True])
+def test_preferring_goes_by_what_is_better_of_a_metric(higher):
+    sign = -1.0 if higher else 1.0
+    made = MadeUpLoss(lambda gone, _place: sign * float(0 in gone), higher=higher)
+    assert made.search({"worse": [0], "better": [1]}, prefer="worse").start == "better"
+    assert made.search({"worse": [0], "better": [1]}, prefer="better").start == "better"
+
+
+def test_a_start_whose_loss_is_no_number_is_left():
+    made = MadeUpLoss(lambda gone, _place: float("nan") if gone == {0} else 1.0)
+    assert made.search({"nan": [0], "number": [1]}).start == "number"
+    assert made.search({"number": [1], "nan": [0]}).start == "number"
+
+
 @pytest.mark.parametrize("n_batches", [4, 16])
 def test_batches_weigh_as_much_as_they_count(n_batches):
     """A loss that falls where much is counted, and rises by more where little is."""
@@ -275,7 +323,7 @@ def test_failures_are_counted_anew_after_each_success():
             better.extend([gone] * (len(tried) == 1 + _PATIENCE))
         return 0.5 if gone in better else 1.0
 
-    found = MadeUpLoss(loss_of, sizes=(20,)).search(range(10))
+    found = MadeUpLoss(loss_of, sizes=(20,)).search(range(10), n_passes=60)
     assert found.values.tolist() == [1.0, 0.5]
     assert found.n_tried == _PATIENCE + _PATIENCE
 
@@ -399,6 +447,19 @@ def test_starts_must_be_choices_of_one_number(starts, message):
 def test_passes_must_be_counted(n_passes):
     with pytest.raises(SettingError, match="n_passes must be a whole number from 1; found") as refused:
         MadeUpLoss(flat).search([0], n_passes=n_passes)
+    assert_one_line(refused)
+
+
+@pytest.mark.parametrize("n_errors", [-1, float("nan"), float("inf"), True, "3", None])
+def test_errors_must_be_a_number(n_errors):
+    with pytest.raises(SettingError, match="n_errors must be finite and at least 0; found") as refused:
+        MadeUpLoss(flat).search([0], n_errors=n_errors)
+    assert_one_line(refused)
+
+
+def test_the_preferred_start_must_be_one_of_them():
+    with pytest.raises(SettingError, match="to prefer must be one of 'a', 'b'; found 'c'") as refused:
+        MadeUpLoss(flat).search({"a": [0], "b": [1]}, prefer="c")
     assert_one_line(refused)
 
 

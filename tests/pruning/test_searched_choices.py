@@ -47,7 +47,11 @@ def test_each_search_lowers_what_it_is_named_after(calibration, name):
     loss = LOSS if name == "searched-loss" else distance
     starts = starts_of(found, 4)
     result = SearchedChoices(model, found).search(name, starts)
-    expected = exchange_search(model, found.heads, found.moments, CALIBRATION, loss, starts, drawn=True)
+    parts = (model, found.heads, found.moments, CALIBRATION)
+    expected = exchange_search(*parts, distance, starts, drawn=True)
+    if name == "searched-loss":
+        begins = {"searched": expected.removed, **starts}
+        expected = exchange_search(*parts, loss, begins, prefer="searched", n_errors=3.0, drawn=True)
     np.testing.assert_array_equal(result.removed, expected.removed)
     np.testing.assert_allclose(result.values, expected.values, rtol=1e-6)
     # What it ends with is no worse than any of the starts, on what it was given.

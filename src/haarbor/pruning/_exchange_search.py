@@ -11,7 +11,7 @@ import torch
 from haarbor.array_types import BoolArray, FloatArray, IntArray, frozen
 from haarbor.errors import DataError, SettingError
 from haarbor.on_progress import OnProgress
-from haarbor.options import require_whole_number
+from haarbor.options import require_real_number, require_whole_number
 from haarbor.pruning._budgets import Budget, head_groups
 from haarbor.pruning._exchange_effects import exchange_effects
 from haarbor.pruning._layer_moments import LayerMoments
@@ -63,6 +63,8 @@ def exchange_search(
     loss: str | Metric | Measure,
     starts: Mapping[str, HeadChoice],
     *,
+    prefer: str | None = None,
+    n_errors: float = 1.0,
     drawn: bool = False,
     within: Budget = "network",
     n_passes: int = N_PASSES,
@@ -84,6 +86,11 @@ def exchange_search(
         (:func:`haarbor.pruning.answer_distance`), or the loss itself.
     starts : mapping of name to head choice
         Choices of as many heads each, by scores say. The search begins from the one of least loss.
+    prefer : str, optional
+        Name of the start to begin from unless the loss of another is clearly lower.
+    n_errors : float, default 1.0
+        Clearly lower is by more than so many standard errors of the difference over the batches. So much must
+        the loss fall for an exchange to be kept.
     drawn : bool, default False
         Whether second derivatives come from labels drawn from the network's answers, which need scores for
         classes or tokens; if not, they come from the loss.
@@ -103,7 +110,8 @@ def exchange_search(
     Raises
     ------
     SettingError
-        If there is no start, or the starts differ in their number of heads.
+        If there is no start, the starts differ in their number of heads, or the preferred one is none of
+        them.
     DataError
         If there are no batches, or the moments are not those of the layers.
     PruningError
@@ -120,8 +128,12 @@ def exchange_search(
     the removal of each that stays would do (:func:`haarbor.pruning._exchange_effects.exchange_effects`).
     Exchanges are tried from the most promising one on: several at once first, then single ones, on a quarter
     of the batches and, where that does not speak against them, on the others. One is kept if the loss falls
-    by more than the standard error of its change over the batches. What was measured corrects what is
+    by more than `n_errors` standard errors of its change over the batches. What was measured corrects what is
     foretold of both heads. The search ends when 24 single exchanges in a row have failed.
+
+    Of many choices the one of least loss on some batches is in part the luckiest. Answers hardly differ from
+    sample to sample in how far they are from those before, and one standard error is enough; a loss with
+    labels does, and there `prefer` and more errors keep what luck would give away.
 
     Exchanges by a measured loss are what EvoPress (Sieberling et al. 2024, arXiv 2410.14649) makes for the
     compression of layers, at random and in generations; those of OSSCAR (Meng et al. 2024, arXiv
@@ -129,6 +141,7 @@ def exchange_search(
     derivatives.
     """
     require_whole_number("n_passes", n_passes, least=1)
+    require_real_number("n_errors", n_errors, least=0)
     chosen = metric_named(loss)
     if not batches:
         raise DataError("there must be batches to search on; found none. Pass some data.")
@@ -144,11 +157,16 @@ def exchange_search(
             f"{sorted({int(mask.sum()) for mask in masks.values()}) or 'none'}. Pass masks that remove as "
             "many."
         )
+    if prefer is not None and prefer not in masks:
+        raise SettingError(
+            f"the start to prefer must be one of {', '.join(map(repr, masks))}; found {prefer!r}. Name one of "
+            "these."
+        )
     search = _Search(
         RefittedNetwork(model, heads, moments), batches, chosen, drawn_labels(chosen, 0) if drawn else None,
-        head_groups(heads, within), n_passes, on_progress,
+        head_groups(heads, within), n_errors, n_passes, on_progress,
     )  # fmt: skip
-    return search.from_best(masks)
+    return search.from_best(masks, prefer)
 
 
 class _Search:
@@ -161,24 +179,36 @@ class _Search:
         loss: Metric,
         drawn: Metric | None,
         groups: IntArray,
+        n_errors: float,
         n_passes: int,
         on_progress: OnProgress | None,
     ) -> None:
         self._network, self._batches, self._loss, self._drawn = network, list(batches), loss, drawn
-        self._groups, self._n_passes, self._on_progress = groups, n_passes, on_progress
+        self._groups, self._n_errors = groups, n_errors
+        self._n_passes, self._on_progress = n_passes, on_progress
         self._sign = -1.0 if loss.higher_is_better else 1.0
         self._spent, self._n_tried = 0.0, 0
         self._n_starts = 0
         self._seen: set[bytes] = set()
 
-    def from_best(self, starts: Mapping[str, BoolArray]) -> ExchangeSearch:
+    def from_best(self, starts: Mapping[str, BoolArray], prefer: str | None) -> ExchangeSearch:
         # What the starts cost is not taken from the search: there may be many.
         different = {mask.tobytes(): mask for mask in starts.values()}
         self._n_starts = len(different)
         measured = {key: self._measured(mask, slice(None)) for key, mask in different.items()}
         self._seen.update(measured)
-        start = min(starts, key=lambda name: self._sign * measured[starts[name].tobytes()].value)
-        now, found = starts[start], measured[starts[start].tobytes()]
+        of_start = {name: measured[mask.tobytes()] for name, mask in starts.items()}
+        if prefer is not None:
+            preferred, places = of_start[prefer], np.arange(len(self._batches))
+            of_start = {
+                name: own
+                for name, own in of_start.items()
+                if name == prefer or self._is_clear(*self._change(own, preferred, places))
+            }
+        # What is no number is the worst of all.
+        losses = {name: self._sign * own.value for name, own in of_start.items()}
+        start = min(losses, key=lambda name: np.inf if np.isnan(losses[name]) else losses[name])
+        now, found = starts[start], of_start[start]
         values = [found.value]
         corrections = np.zeros(now.size)
         while self._going():
@@ -272,7 +302,11 @@ class _Search:
                 counts=frozen(np.concatenate([part.counts, rest.counts])[order]),
             )
         change, error = self._change(measured, found, np.arange(n_batches))
-        return change, measured if change < -error else None
+        return change, measured if self._is_clear(change, error) else None
+
+    def _is_clear(self, change: float, error: float) -> bool:
+        """Whether the loss is lower by more than chance would make it."""
+        return change < -self._n_errors * error
 
     def _change(self, measured: Measurement, found: Measurement, places: IntArray) -> tuple[float, float]:
         """By how much the mean loss over these batches differs, and the standard error of that."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -20,10 +21,12 @@ __all__ = ["SEARCHED", "SearchedChoices", "require_starts"]
 SEARCHED = {
     "searched": "heads exchanged until the answers come no nearer to the whole network's, from the best of "
     "the other scores on",
-    "searched-loss": "the same, until the loss on the calibration data falls no further",
+    "searched-loss": "the same, and then where the loss on the calibration data clearly falls",
 }
 """Meaning of each by name. They stand beside scores, but give no number per head: each share of heads is
 searched for by itself."""
+_CLEAR = 3.0
+"""Standard errors that a loss must fall by: of fifty choices one would be lower by two of them by chance."""
 
 
 def require_starts(names: list[str]) -> None:
@@ -72,10 +75,25 @@ class SearchedChoices:
         # Answers that are vectors have no entropy: there both searches go by the loss.
         self._distance: Metric | None = answer_distance(model, calibration.given, self._loss)
 
+        self._known: dict[tuple[str, bytes], ExchangeSearch] = {}
+
     def search(self, name: str, starts: Mapping[str, BoolArray]) -> ExchangeSearch:
         """One of the searches by its name, from choices of as many heads each."""
-        by_loss = name == "searched-loss" or self._distance is None
-        loss = self._loss if by_loss or self._distance is None else self._distance
+        # One is begun from the other, and both may be asked for.
+        key = (name, b"".join(mask.tobytes() for mask in starts.values()))
+        if key not in self._known:
+            self._known[key] = self._new(name, starts)
+        return self._known[key]
+
+    def _new(self, name: str, starts: Mapping[str, BoolArray]) -> ExchangeSearch:
+        if self._distance is None:
+            return self._searched(self._loss, starts, n_errors=_CLEAR)
+        if name == "searched":
+            return self._searched(self._distance, starts)
+        by_answers = {"searched": self.search("searched", starts).removed}
+        return self._searched(self._loss, {**by_answers, **starts}, prefer="searched", n_errors=_CLEAR)
+
+    def _searched(self, loss: Metric, starts: Mapping[str, BoolArray], **given: Any) -> ExchangeSearch:
         return exchange_search(
             self._model,
             self._calibration.heads,
@@ -87,4 +105,5 @@ class SearchedChoices:
             within=self._within,
             n_passes=self._n_passes,
             on_progress=self._on_progress,
+            **given,
         )
