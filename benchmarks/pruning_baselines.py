@@ -73,6 +73,8 @@ METHODS = (
     ("leftover-gradient", "refit"),
     ("leftover-fisher", "refit"),
     ("leftover-fisher", "sequential"),
+    ("leftover-taylor", "refit"),
+    ("leftover-taylor", "sequential"),
     ("searched", "refit"),
     ("searched", "sequential"),
     ("searched-loss", "refit"),

@@ -91,6 +91,29 @@ def test_silent_heads_go_first_whatever_was_measured(rng):
         assert np.isfinite(found.increases).all()
 
 
+def test_rises_are_added_to_what_a_head_costs_by_hand():
+    """Heads of one channel each that do not tell of each other cost the squares of their weights."""
+    x = np.sqrt(3) * np.vstack([np.eye(3), -np.eye(3)])
+    heads = NetworkHeads((layer_heads(3, 1),))
+    moments = [moments_of(x, np.array([[1.0, 2.0, 3.0]]), np.ones(6))]
+    costs = np.array([1.0, 4.0, 9.0]) * (1 + 1e-9)
+    plain = backward_elimination(moments, heads, responses=costs, ridge=1e-9)
+    assert plain.order.tolist() == [0, 1, 2]
+    found = backward_elimination(moments, heads, responses=costs, rises=np.array([4.0, 0.0, 0.5]), ridge=1e-9)
+    assert found.order.tolist() == [1, 0, 2]
+    np.testing.assert_allclose(found.increases, [4.0, 5.0, 9.5], rtol=1e-6)
+    none = backward_elimination(moments, heads, responses=costs, rises=np.zeros(3), ridge=1e-9)
+    np.testing.assert_array_equal(none.increases, plain.increases)
+
+
+@pytest.mark.parametrize("rises", [[1.0], [1.0, -1.0], [1.0, np.inf]])
+def test_rises_that_do_not_fit_are_refused(rng, rises):
+    heads = NetworkHeads((layer_heads(2, 2),))
+    moments = [moments_of(rng.normal(size=(60, 4)), rng.normal(size=(3, 4)), np.ones(60))]
+    with pytest.raises(DataError, match="rises must be one finite number per head, not negative"):
+        backward_elimination(moments, heads, rises=np.array(rises))
+
+
 @pytest.mark.parametrize("responses", [[1.0], [1.0, -1.0], [1.0, np.nan]])
 def test_responses_that_do_not_fit_are_refused(rng, responses):
     heads = NetworkHeads((layer_heads(2, 2),))

@@ -69,7 +69,7 @@ def test_two_heads_by_hand():
     # The ridge is a tenth: the first has the weight 1 + 3 / 1.1 = 41 / 11 now, and 3 / 11 are missing.
     with network.without(np.array([False, True])):
         assert measure(model, data, error).value == pytest.approx(9 / 121)
-    first = exchange_effects(network, np.array([False, True]), data, error, np.array([2.0]))
+    first = exchange_effects(network, np.array([False, True]), data, error)
     # The second brings 3 / 11: by the derivative -2 * 9 / 121, and half of the square over two answers.
     assert first[1] == pytest.approx(-18 / 121 + (36 / 121) ** 2 / 4)
     # The removal of the first takes away 41 / 11.
@@ -91,19 +91,19 @@ def test_it_is_made_of_the_derivatives_of_the_loss_by_the_factors(name, together
     expected += np.mean(by_batch**2 / counts[:, None], axis=0) / 2
     assert np.abs(expected[removed]).min() > 1e-5
     asked = loss if together else one_by_one(loss)
-    found = exchange_effects(network, removed, data, asked, counts)
+    found = exchange_effects(network, removed, data, asked)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_rows_of_a_batch_are_samples_where_they_can_be_told_apart(rng):
     network, data, loss = made("gpt2", n=2, size=3)
     removed = choice_at_random(rng, network.heads, 4)
-    found = exchange_effects(network, removed, data, loss, counts_of(data, loss, network))
+    found = exchange_effects(network, removed, data, loss)
     single = [row for batch in data for row in batch.rows()]
-    alone = exchange_effects(network, removed, single, one_by_one(loss), counts_of(single, loss, network))
+    alone = exchange_effects(network, removed, single, one_by_one(loss))
     np.testing.assert_allclose(found, alone, rtol=1e-8)
     # Batches as they are have fewer and larger squares, and the same mean.
-    joint = exchange_effects(network, removed, data, one_by_one(loss), counts_of(data, loss, network))
+    joint = exchange_effects(network, removed, data, one_by_one(loss))
     assert np.abs(joint - alone).max() > 1e-6
 
 
@@ -135,7 +135,7 @@ def test_what_small_heads_do_is_foretold(name, higher, rng):
         other = removed.copy()
         other[head] = not removed[head]
         measured.append(sign * (without(network, other, data, loss) - now))
-    found = exchange_effects(network, removed, data, loss, counts_of(data, loss, network))
+    found = exchange_effects(network, removed, data, loss)
     np.testing.assert_allclose(found, measured, rtol=0, atol=0.01 * np.abs(measured).max())
     # Both ways: some are foretold to lower the loss, and some to raise it.
     for kind in (removed, ~removed):
@@ -153,7 +153,6 @@ def test_a_distance_is_foretold_to_second_order_with_the_curvature_of_the_answer
     network, data, loss = small_heads("zoo-vit", 1e-4)
     distance = answer_distance(network.model, data, loss)
     removed = choice_at_random(rng, network.heads, 5)
-    counts = np.ones(len(data))
 
     def of_label(label):
         def of_answer(logits, _batch):
@@ -165,7 +164,7 @@ def test_a_distance_is_foretold_to_second_order_with_the_curvature_of_the_answer
                       graded_of_answer=of_answer)  # fmt: skip
 
     first, *curved = (
-        exchange_effects(network, removed, data, distance, counts, drawn=of_label(label))
+        exchange_effects(network, removed, data, distance, drawn=of_label(label))
         for label in (None, *range(5))
     )
     found = first + sum(each - first for each in curved)
@@ -183,9 +182,8 @@ def test_a_distance_is_foretold_to_second_order_with_the_curvature_of_the_answer
 def test_drawn_labels_stand_for_the_curvature_alone(rng):
     network, data, loss = made("zoo-vit", n=6)
     removed = choice_at_random(rng, network.heads, 4)
-    counts = np.ones(6)
     drawn = drawn_labels(loss, 0)
-    found = exchange_effects(network, removed, data, loss, counts, drawn=drawn)
+    found = exchange_effects(network, removed, data, loss, drawn=drawn)
     # What labels are drawn by is in float32, which a smaller step would drown in.
     by_loss = derivatives(network, removed, data, loss)
     by_drawn = derivatives(network, removed, data, drawn, step=1e-3)
@@ -197,13 +195,12 @@ def test_drawn_labels_stand_for_the_curvature_alone(rng):
 def test_the_accuracy_goes_by_its_loss_and_what_should_be_high_by_its_fall(rng):
     network, data, loss = made("zoo-vit", n=5)
     removed = choice_at_random(rng, network.heads, 4)
-    counts = np.ones(5)
-    expected = exchange_effects(network, removed, data, loss, counts)
-    by_accuracy = exchange_effects(network, removed, data, METRICS["accuracy"], counts)
+    expected = exchange_effects(network, removed, data, loss)
+    by_accuracy = exchange_effects(network, removed, data, METRICS["accuracy"])
     np.testing.assert_array_equal(by_accuracy, expected)
     turned = Metric("goodness", goodness, True)
     np.testing.assert_allclose(
-        exchange_effects(network, removed, data, turned, counts), expected, rtol=1e-8, atol=1e-12
+        exchange_effects(network, removed, data, turned), expected, rtol=1e-8, atol=1e-12
     )
 
 
@@ -213,7 +210,7 @@ def test_neither_the_order_of_batches_nor_their_number_matters(order, n_removed,
     network, data, loss = vit()
     removed = choice_at_random(np.random.default_rng(seed), network.heads, n_removed)
     found, turned, twice = (
-        exchange_effects(network, removed, [data[k] for k in chosen], loss, np.ones(len(chosen)))
+        exchange_effects(network, removed, [data[k] for k in chosen], loss)
         for chosen in (range(4), order, [*order, *order])
     )
     np.testing.assert_allclose(turned, found, rtol=1e-8, atol=1e-12)
@@ -228,7 +225,7 @@ def vit():
 def test_nothing_is_left_behind():
     network, data, loss = made("gpt2")
     weights = {name: value.clone() for name, value in network.model.state_dict().items()}
-    exchange_effects(network, network.heads.mask([0, 5]), data, loss, counts_of(data, loss, network))
+    exchange_effects(network, network.heads.mask([0, 5]), data, loss)
     for name, value in network.model.state_dict().items():
         assert torch.equal(value, weights[name])
     for part in network.model.modules():
@@ -241,4 +238,4 @@ def test_a_loss_without_a_gradient_is_refused():
     network, data, _ = made("gpt2")
     count = Metric("count", lambda model, batch: torch.tensor(1.0))
     with pytest.raises(PruningError, match="the metric 'count' has no gradient"):
-        exchange_effects(network, network.heads.mask([0]), data, count, np.ones(3))
+        exchange_effects(network, network.heads.mask([0]), data, count)

@@ -18,7 +18,12 @@ from haarbor.pruning._backward_elimination import LayerElimination
 from haarbor.pruning._compensation import fitted_projection
 from haarbor.pruning._gate_gradients import gate_gradients
 from haarbor.pruning._layer_moments import layer_moments
-from haarbor.pruning._leftover_gradients import LeftoverGradients, drawn_labels, leftover_gradients
+from haarbor.pruning._leftover_gradients import (
+    LeftoverGradients,
+    drawn_labels,
+    leftover_gradients,
+    leftover_gradients_of,
+)
 from haarbor.pruning._metrics import METRICS, Metric, logits_of
 from haarbor.pruning._model_batches import forward
 from tests.pruning.builders import CALIBRATION
@@ -180,12 +185,86 @@ def test_prices_are_mean_squares():
     gradients = LeftoverGradients(
         by_sample=np.array([[[1.0, -2.0, 3.0], [3.0, 0.0, 1.0]], [[1.0, 2.0, 1.0], [1.0, 0.0, 1.0]]]),
         n_layers=1,
+        n_answers=np.array([4.0, 9.0]),
     )
     np.testing.assert_allclose(gradients.head_prices, [3.0, 2.0])
     np.testing.assert_allclose(gradients.layer_prices, [3.0])
     np.testing.assert_allclose(gradients.over(slice(0, None, 2)).head_prices, [1.0, 4.0])
     np.testing.assert_allclose(gradients.over(slice(2, None, 2)).head_prices, [3.0, 2.0])
     assert repr(gradients) == "LeftoverGradients(2 heads, 2 samples, 2 draws)"
+
+
+def test_rises_are_means_beyond_their_standard_error_by_hand():
+    # Sums over 4, 4 and 1 answers, divided by the roots of these.
+    totals = np.array([[-8.0, 8.0, -4.0, 1.0], [-4.0, 4.0, 4.0, 1.0], [-6.0, 6.0, 0.0, 1.0]])
+    answers = np.array([4.0, 4.0, 1.0])
+    found = LeftoverGradients(
+        by_sample=(totals / np.sqrt(answers)[:, None])[None], n_layers=1, n_answers=answers
+    )
+    # The first falls by two an answer with its factor, so rises without it; deviations 0, 4 and -4.
+    error = np.sqrt((0 + 16 + 16) * 3 / 2) / 9
+    np.testing.assert_allclose(found.head_rises, [2 - error, 0.0, 0.0])
+    turned = LeftoverGradients(by_sample=found.by_sample, n_layers=1, n_answers=answers, sign=-1.0)
+    np.testing.assert_allclose(turned.head_rises, [0.0, 2 - error, 0.0])
+    # Of one sample nothing is known of chance.
+    np.testing.assert_array_equal(found.over(slice(0, 1)).head_rises, [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(found.over(slice(0, 3, 2)).n_answers, [4.0, 1.0])
+
+
+@pytest.mark.parametrize(("name", "size"), [("gpt2", 1), ("gpt2", 3), ("zoo-vit", 2)])
+def test_rises_are_those_of_the_loss_on_the_way_to_the_refitted_layer(name, size):
+    """Slow reference: the loss of every sample a little on the way to each removal."""
+    metric = METRICS["classification-loss" if name == "zoo-vit" else "loss"]
+    model, heads, moments, data, found = made(name, n=6, size=size, metric=metric)
+    rows, step, expected = [row for batch in data for row in batch.rows()], 1e-5, []
+    for moment, layer in zip(moments, heads.layers, strict=True):
+        for head in range(layer.n_heads):
+            fit = fitted_projection(moment, layer, np.array([head]))
+            ends = [moved(model, layer, fit, sign * step) for sign in (-1, 1)]
+            slopes = []
+            for row in rows:
+                with torch.no_grad():
+                    (before, count), (after, _) = (metric.graded_total(end, row) for end in ends)
+                slopes.append(float(after - before) / (2 * step) / count)
+            error = np.std(slopes, ddof=1) / np.sqrt(len(slopes))
+            expected.append(max(np.mean(slopes) - error, 0.0))
+    np.testing.assert_allclose(found.head_rises, expected, rtol=1e-3, atol=1e-6)
+    assert 0 < np.count_nonzero(expected) < heads.n_heads
+
+
+@pytest.mark.parametrize("graded", [True, False])
+def test_both_kinds_of_labels_share_a_pass_forward(graded):
+    metric = LOSS if graded else Metric("loss", LOSS.function)
+    model, heads, moments, data, given = made("llama", n=4, size=2, metric=metric)
+    drawn = leftover_gradients(model, heads, moments, data, metric, drawn=True)
+    calls = []
+    handle = model.register_forward_hook(lambda *_: calls.append(1))
+    both = leftover_gradients_of(model, heads, moments, data, metric, [False, True])
+    n_together = len(calls)
+    for one, other in zip(both, (given, drawn), strict=True):
+        np.testing.assert_allclose(one.by_sample, other.by_sample, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(one.n_answers, other.n_answers)
+    calls.clear()
+    for kind in (False, True):
+        leftover_gradients(model, heads, moments, data, metric, drawn=kind)
+    handle.remove()
+    # What is no function of the scores is asked batch by batch, and drawn labels need not wait for it.
+    assert (n_together < len(calls)) == graded
+
+
+def test_rises_come_on_top_of_prices():
+    model = network("llama")
+    found = calibration_pass(model, CALIBRATION, parts={"leftover gradients", "drawn gradients"})
+    rises = found.leftover_gradients.head_rises
+    assert 0 < np.count_nonzero(rises) < rises.size
+    elimination = backward_elimination(
+        found.moments, found.heads,
+        responses=found.drawn_gradients.head_prices, layer_responses=found.drawn_gradients.layer_prices,
+        rises=2 * rises,
+    )  # fmt: skip
+    scores = pruning_scores(found, ["leftover-taylor", "leftover-fisher"])
+    np.testing.assert_array_equal(scores["leftover-taylor"], elimination.ranks)
+    assert not np.array_equal(scores["leftover-taylor"], scores["leftover-fisher"])
 
 
 def test_scores_are_eliminations_in_units_of_prices():
@@ -239,7 +318,11 @@ def test_a_head_that_another_can_give_is_free_however_large_its_gradient():
 def test_what_was_not_gathered_and_what_has_no_gradient_is_told():
     model = network("llama")
     found = calibration_pass(model, CALIBRATION[:2])
-    for name, part in (("leftover-gradient", "leftover gradients"), ("leftover-fisher", "drawn gradients")):
+    for name, part in (
+        ("leftover-gradient", "leftover gradients"),
+        ("leftover-fisher", "drawn gradients"),
+        ("leftover-taylor", "drawn gradients"),
+    ):
         with pytest.raises(PruningError, match=f"needs the {part}"):
             pruning_scores(found, [name])
     count = Metric("count", lambda model, batch: torch.tensor(1.0))

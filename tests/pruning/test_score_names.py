@@ -9,7 +9,7 @@ from haarbor.pruning._scores import SCORES
 
 def test_names_of_scores():
     assert score_names("norm,random, norm") == ["norm", "random"]
-    assert score_names("all") == [*SCORES, "searched", "searched-loss", "random"]
+    assert score_names("all") == [*SCORES, "random"]
     with pytest.raises(SettingError, match="found 'magic'"):
         score_names("norm,magic")
     with pytest.raises(SettingError, match="besides 'random'"):

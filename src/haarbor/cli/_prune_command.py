@@ -53,8 +53,9 @@ def prune(
         str,
         typer.Option(
             metavar="NAMES",
-            help=f"Scores to compare, separated by commas; 'all' for every one. {_DEFAULT_SCORES} if not "
-            "given.",
+            help="Scores to compare, separated by commas; 'all' for every one. 'searched' beside others "
+            "begins from what they choose and exchanges heads while it helps; slower. "
+            f"{_DEFAULT_SCORES} if not given.",
             show_default=False,
         ),
     ] = "",

@@ -59,6 +59,8 @@ class LayerElimination:
         self.costs: dict[int, float] = {}
         self.units = np.ones(layer.n_heads)
         """Units in which the cost of each head is counted, to compare heads of different layers."""
+        self.rises = np.zeros(layer.n_heads)
+        """What each head costs beside that."""
         self._update_costs()
 
     def _update_costs(self) -> None:
@@ -72,7 +74,10 @@ class LayerElimination:
 
     def cheapest(self) -> tuple[float, int]:
         """Cost of the next head to go, in its units, and its number."""
-        return min((cost / float(self.units[head]), head) for head, cost in self.costs.items())
+        return min(
+            (cost / float(self.units[head]) + float(self.rises[head]), head)
+            for head, cost in self.costs.items()
+        )
 
     def remove(self, head: int) -> None:
         """Remove a head and refit the others."""
@@ -101,6 +106,7 @@ def backward_elimination(
     shares: bool = False,
     responses: FloatArray | None = None,
     layer_responses: FloatArray | None = None,
+    rises: FloatArray | None = None,
     ridge: float = 1e-3,
 ) -> Elimination:
     r"""Order in which heads can go when the rest of their layer is refitted after every removal.
@@ -130,6 +136,9 @@ def backward_elimination(
         Measured damage of each layer that loses half of its heads, such as ``LayerResponses.values``. The
         costs of a layer are then multiplied by a number, so that those of this half sum to that damage: what
         a layer loses by many heads is measured, not only by each.
+    rises : ndarray, shape (n_heads,), optional
+        What each head costs beside its error, whatever else of its layer is gone, in the units of the
+        responses: what the loss rises by to first order, say.
     ridge : float, default 1e-3
         Relative to the mean variance of a channel.
 
@@ -156,22 +165,11 @@ def backward_elimination(
     token, the one order across all layers, and shares and responses (of heads and of layers) as units.
     """
     require_ridge(ridge)
-    if responses is not None and (
-        responses.shape != (heads.n_heads,) or not (np.isfinite(responses) & (responses >= 0)).all()
-    ):
-        raise DataError(
-            f"responses must be one finite number per head, not negative, shape ({heads.n_heads},); found "
-            f"shape {responses.shape}."
-            " Pass what head_responses gave."
-        )
-    if layer_responses is not None and (
-        layer_responses.shape != (len(heads),)
-        or not (np.isfinite(layer_responses) & (layer_responses >= 0)).all()
-    ):
-        raise DataError(
-            f"layer_responses must be one finite number per layer, not negative, shape ({len(heads)},); "
-            f"found shape {layer_responses.shape}. Pass the values that layer_responses gave."
-        )
+    _require_numbers("responses", responses, heads.n_heads, "head", "what head_responses gave")
+    _require_numbers(
+        "layer_responses", layer_responses, len(heads), "layer", "the values that layer_responses gave"
+    )
+    _require_numbers("rises", rises, heads.n_heads, "head", "what LeftoverGradients.head_rises gives")
     if shares and (responses is not None or layer_responses is not None):
         raise SettingError(
             "errors must be counted in one way: as shares or by responses; found both. Leave one out."
@@ -202,6 +200,8 @@ def backward_elimination(
             # Nothing is known of a layer that changes nothing, or misses nothing.
             if half > 0 and measured_half > 0:
                 candidates.units *= half / measured_half
+        if rises is not None:
+            candidates.rises[:] = rises[start : start + layer.n_heads]
         layers.append(candidates)
     order, increases = [], []
     offers = {number: layer.cheapest() for number, layer in enumerate(layers)}
@@ -215,3 +215,11 @@ def backward_elimination(
         if layers[number].kept:
             offers[number] = layers[number].cheapest()
     return Elimination(np.array(order), np.array(increases))
+
+
+def _require_numbers(name: str, given: FloatArray | None, number: int, of_what: str, source: str) -> None:
+    if given is not None and (given.shape != (number,) or not (np.isfinite(given) & (given >= 0)).all()):
+        raise DataError(
+            f"{name} must be one finite number per {of_what}, not negative, shape ({number},); found "
+            f"shape {given.shape}. Pass {source}."
+        )

@@ -23,7 +23,7 @@ from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._layer_moments import LayerMoments, MomentHooks
 from haarbor.pruning._layer_responses import N_ANSWERS as LAYER_ANSWERS
 from haarbor.pruning._layer_responses import LayerResponses, layer_changes
-from haarbor.pruning._leftover_gradients import LeftoverGradients, leftover_gradients
+from haarbor.pruning._leftover_gradients import LeftoverGradients, leftover_gradients_of
 from haarbor.pruning._metrics import METRICS, Measure, Metric, metric_named
 from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
 from haarbor.pruning._network_heads import NetworkHeads, network_heads
@@ -197,7 +197,8 @@ def calibration_pass(
             "leftover gradients", "drawn gradients"}
         Moments come from one forward pass. Attention is recorded in the same pass, and organised
         sample by sample; gradients need a backward pass as well, one per batch, leftover gradients another
-        pass forward and back, drawn gradients one forward and four back; responses need further forward
+        pass forward and back, drawn gradients one forward and four back (both together one and five);
+        responses need further forward
         passes of a few samples, see :func:`haarbor.pruning.head_responses`.
     metric : str, Metric or function, default "loss"
         Its gradient is taken (for the accuracy, that of the classification loss), and it decides what of
@@ -268,18 +269,13 @@ def calibration_pass(
     if "gradients" in parts:
         gathered["gradients"] = frozen(gate_gradients(model, known, given, chosen, on_progress=on_progress))
     moments = hooks.moments()
-    for name in LEFTOVER_GRADIENTS:
-        if name in parts:
-            gathered[name] = leftover_gradients(
-                model,
-                known,
-                moments,
-                given,
-                chosen,
-                drawn=name == "drawn gradients",
-                seed=seed,
-                on_progress=on_progress,
-            )
+    lost = [name for name in LEFTOVER_GRADIENTS if name in parts]
+    if lost:
+        drawn = [name == "drawn gradients" for name in lost]
+        taken = leftover_gradients_of(
+            model, known, moments, given, chosen, drawn, seed=seed, on_progress=on_progress
+        )
+        gathered |= dict(zip(lost, taken, strict=True))
     found = CalibrationPass(
         heads=known,
         moments=moments,

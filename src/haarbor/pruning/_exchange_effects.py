@@ -20,7 +20,6 @@ def exchange_effects(
     removed: BoolArray,
     batches: Sequence[ModelBatch],
     loss: Metric,
-    counts: FloatArray,
     *,
     drawn: Metric | None = None,
 ) -> FloatArray:
@@ -34,8 +33,6 @@ def exchange_effects(
     batches : sequence of ModelBatch
     loss : Metric
         Its gradient is taken.
-    counts : ndarray, shape (n_batches,)
-        By what the loss of each batch is divided.
     drawn : Metric, optional
         Loss on labels drawn from the network's own answers; its squared derivatives stand for second ones,
         or those of `loss` if it is not given.
@@ -60,12 +57,9 @@ def exchange_effects(
     metrics = [loss] if drawn is None else [loss, drawn]
     found = row_gradients(network.model, batches, metrics, gates)
     # A row's derivative is divided by the root of its answers; times that root, it is that of their sum.
-    answers = np.concatenate([
-        np.full(rows.shape[1], count / rows.shape[1]) for rows, count in zip(found, counts, strict=True)
-    ])  # fmt: skip
-    by_row = np.concatenate(found, axis=1)
+    answers = np.concatenate([batch.answers_by_row(0) for batch in found])
+    by_row = np.concatenate([batch.by_row for batch in found], axis=1)
     first = (by_row[0] * np.sqrt(answers)[:, None]).sum(axis=0) / answers.sum()
     squares = np.square(by_row[-1]).mean(axis=0)
-    rises = loss.differentiable is None and loss.higher_is_better
-    effects: FloatArray = np.where(removed, 1.0, -1.0) * (-first if rises else first) + squares / 2
+    effects: FloatArray = np.where(removed, 1.0, -1.0) * loss.graded_sign * first + squares / 2
     return effects

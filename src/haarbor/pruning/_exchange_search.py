@@ -159,8 +159,8 @@ def exchange_search(
         )
     if prefer is not None and prefer not in masks:
         raise SettingError(
-            f"the start to prefer must be one of {', '.join(map(repr, masks))}; found {prefer!r}. Name one of "
-            "these."
+            f"the start to prefer must be one of {', '.join(map(repr, masks))}; found {prefer!r}. "
+            "Name one of these."
         )
     search = _Search(
         RefittedNetwork(model, heads, moments), batches, chosen, drawn_labels(chosen, 0) if drawn else None,
@@ -228,9 +228,7 @@ class _Search:
         self, now: BoolArray, found: Measurement, corrections: FloatArray
     ) -> tuple[BoolArray, Measurement] | None:
         """The first exchange that lowers the loss, or None; `corrections` are added to."""
-        effects = exchange_effects(
-            self._network, now, self._batches, self._loss, found.counts, drawn=self._drawn
-        )
+        effects = exchange_effects(self._network, now, self._batches, self._loss, drawn=self._drawn)
         self._spend(_PASSES_OF_GRADIENT)
         for several in self._several(now, effects + corrections):
             change, measurement = self._tried(several, found)

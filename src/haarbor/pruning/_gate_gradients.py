@@ -18,7 +18,7 @@ from haarbor.pruning._metrics import Metric, logits_of
 from haarbor.pruning._model_batches import ModelBatch, forward
 from haarbor.pruning._network_heads import NetworkHeads
 
-__all__ = ["Gates", "gate_gradients", "row_gradients"]
+__all__ = ["Gates", "RowGradients", "gate_gradients", "row_gradients"]
 
 _MOST_TOKENS = 2048
 """Of a text that are run at once: what every layer gave is kept until the gradient has come back to it."""
@@ -61,7 +61,22 @@ def gate_gradients(
         share=lambda count, _n_rows: 1 / count,
     )
     found = row_gradients(model, batches, [metric], gates, on_progress=on_progress)
-    return np.stack([rows[0].sum(axis=0) for rows in found])
+    return np.stack([batch.by_row[0].sum(axis=0) for batch in found])
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RowGradients:
+    """Derivatives of metrics on a batch."""
+
+    by_row: FloatArray
+    """Shape (n_metrics, n_rows, n_factors); one row for all of a batch whose rows cannot be told apart."""
+    counts: FloatArray
+    """What the sum of each metric over the batch is to be divided by, shape (n_metrics,)."""
+
+    def answers_by_row(self, metric: int) -> FloatArray:
+        """The count of a metric in equal parts, one per row."""
+        n_rows = self.by_row.shape[1]
+        return np.full(n_rows, self.counts[metric] / n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -87,7 +102,7 @@ def row_gradients(
     gates: Gates,
     *,
     on_progress: OnProgress | None = None,
-) -> list[FloatArray]:
+) -> list[RowGradients]:
     """Derivatives of metrics by factors within the network, at 1, row by row where that can be had.
 
     Parameters
@@ -104,8 +119,7 @@ def row_gradients(
 
     Returns
     -------
-    list of ndarray, one (n_metrics, n_rows, n_factors) per batch
-        With a single row for the whole batch where rows cannot be told apart.
+    list of RowGradients, one per batch
 
     Raises
     ------
@@ -127,9 +141,9 @@ def row_gradients(
     with _frozen(model):
         if joint is not None:
             first = joint.places[0]
-            alone = _gradient(model, batches[first], first_metric, gates, len(batches[first]))
+            alone, _ = _gradient(model, batches[first], first_metric, gates, len(batches[first]))
             try:
-                by_row = _by_row(model, gates, joint, batches, [first_metric])
+                by_row, _ = _by_row(model, gates, joint, batches, [first_metric])
                 rows = by_row[0, next(joint.parts())[1]].sum(axis=0)
             # Not enough memory for several, or rows that cannot be told apart.
             except (PruningError, RuntimeError):
@@ -138,7 +152,7 @@ def row_gradients(
                 scale = np.abs(alone).max()
                 if not np.abs(rows - alone).max() <= _TOLERANCE * scale + 1e-9:
                     joint = None
-        found: dict[int, FloatArray] = {}
+        found: dict[int, RowGradients] = {}
         done, n_samples = 0, sum(map(len, batches))
 
         def tell(n_more: int) -> None:
@@ -150,12 +164,17 @@ def row_gradients(
         if joint is None:
             for place, batch in enumerate(batches):
                 own = [_gradient(model, batch, metric, gates, 1) for metric in metrics]
-                found[place] = np.stack(own)[:, None]
+                by_metric = np.stack([gradient for gradient, _ in own])
+                counts = np.array([count for _, count in own])
+                found[place] = RowGradients(by_row=by_metric[:, None], counts=counts)
                 tell(len(batch))
         else:
             for group in groups:
-                by_row = _by_row(model, gates, group, batches, metrics)
-                found |= {place: by_row[:, rows_of_it] for place, rows_of_it in group.parts()}
+                by_row, counts_of = _by_row(model, gates, group, batches, metrics)
+                for place, rows_of_it in group.parts():
+                    found[place] = RowGradients(
+                        by_row=by_row[:, rows_of_it], counts=np.array(counts_of[place])
+                    )
                 tell(len(group.batch))
     return [found[place] for place in range(len(batches))]
 
@@ -166,10 +185,11 @@ def _by_row(
     group: JoinedBatch,
     batches: Sequence[ModelBatch],
     metrics: Sequence[Metric],
-) -> FloatArray:
-    """Gradients by the factors of each row of a joined batch, shape (n_metrics, n_rows, n_factors)."""
+) -> tuple[FloatArray, dict[int, list[float]]]:
+    """Gradients by the factors of each row of a joined batch, (n_metrics, n_rows, n_factors), and counts."""
     factors = gates.ones(next(model.parameters()).device, len(group.batch))
-    found = []
+    found: list[FloatArray] = []
+    counts: dict[int, list[float]] = {place: [] for place in group.places}
     with torch.enable_grad(), gates.gated(factors):
         logits = logits_of(forward(model, group.batch))
         for number, metric in enumerate(metrics, start=1):
@@ -178,17 +198,18 @@ def _by_row(
                 # Only called for metrics that have it.
                 own, count = metric.graded_of_answer(logits[rows], batches[place])  # type: ignore[misc]
                 total = total + own * gates.share(count, len(batches[place]))
+                counts[place].append(count)
             found.append(_taken(total, factors, metric, again=number < len(metrics)))
-    return np.stack(found)
+    return np.stack(found), counts
 
 
 def _gradient(
     model: torch.nn.Module, batch: ModelBatch, metric: Metric, gates: Gates, n_rows: int
-) -> FloatArray:
+) -> tuple[FloatArray, float]:
     factors = gates.ones(next(model.parameters()).device)
     with torch.enable_grad(), gates.gated(factors):
         total, count = metric.graded_total(model, batch)
-        return _taken(total * gates.share(count, n_rows), factors, metric)
+        return _taken(total * gates.share(count, n_rows), factors, metric), count
 
 
 def _taken(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from haarbor.pruning._output_change import counted_outputs, output_of
 from haarbor.pruning._output_norms import require_residual
 from haarbor.pruning._projection_hooks import projection_hooks
 
-__all__ = ["LeftoverGradients", "drawn_labels", "leftover_gradients"]
+__all__ = ["LeftoverGradients", "drawn_labels", "leftover_gradients", "leftover_gradients_of"]
 
 N_DRAWS = 4
 """Times that labels are drawn, a backward pass each."""
@@ -44,6 +44,10 @@ class LeftoverGradients:
     by_sample: FloatArray
     """Shape (n_draws, n_samples, n_heads + n_layers): of each head, then of half of each layer."""
     n_layers: int
+    n_answers: FloatArray
+    """Answers to each sample, shape (n_samples,): of a batch the same for each."""
+    sign: float = 1.0
+    """1 where the loss is to fall, -1 where it is a metric that is to rise."""
 
     @property
     def head_prices(self) -> FloatArray:
@@ -55,6 +59,24 @@ class LeftoverGradients:
         """Mean square for half of each layer, shape (n_layers,)."""
         return self._prices()[-self.n_layers :]
 
+    @property
+    def head_rises(self) -> FloatArray:
+        """By how much the mean loss rises to first order without each head, beyond chance, shape (n_heads,).
+
+        Less a standard error over the samples; 0 where nothing is left, and where the loss would fall.
+        """
+        totals = self.sign * self.by_sample[..., : -self.n_layers].mean(axis=0)
+        totals = totals * np.sqrt(self.n_answers)[:, None]
+        n_samples, n_answers = len(totals), self.n_answers.sum()
+        means = totals.sum(axis=0) / n_answers
+        if n_samples < 2:
+            return np.zeros_like(means)
+        apart = totals - means * self.n_answers[:, None]
+        errors = np.sqrt(np.square(apart).sum(axis=0) * n_samples / (n_samples - 1)) / n_answers
+        # A factor of 1 is the whole network: the removal goes the other way.
+        found: FloatArray = np.maximum(-means - errors, 0.0)
+        return found
+
     def _prices(self) -> FloatArray:
         found: FloatArray = np.square(self.by_sample).mean(axis=(0, 1))
         return found
@@ -63,7 +85,7 @@ class LeftoverGradients:
         """The derivatives of some of the samples; of all of them if `samples` selects none."""
         if not self.by_sample[0, samples].size:
             return self
-        return LeftoverGradients(by_sample=self.by_sample[:, samples], n_layers=self.n_layers)
+        return replace(self, by_sample=self.by_sample[:, samples], n_answers=self.n_answers[samples])
 
     def __repr__(self) -> str:
         n_draws, n_samples, n_factors = self.by_sample.shape
@@ -135,6 +157,37 @@ def leftover_gradients(
     order. That stands for the Hessian in many methods of pruning, such as that of Kwon et al. (2022, arXiv
     2204.09656), mostly with the labels of the data. Ours is the direction, that of the refitted removal.
     """
+    (found,) = leftover_gradients_of(
+        model, heads, moments, batches, metric, [drawn], n_draws=n_draws, seed=seed, on_progress=on_progress
+    )
+    return found
+
+
+def leftover_gradients_of(
+    model: torch.nn.Module,
+    heads: NetworkHeads,
+    moments: Sequence[LayerMoments],
+    batches: Sequence[ModelBatch],
+    metric: Metric,
+    drawn: Sequence[bool],
+    *,
+    n_draws: int = N_DRAWS,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> list[LeftoverGradients]:
+    """The derivatives with the labels of the data, with drawn ones, or both from one pass forward.
+
+    Parameters
+    ----------
+    model, heads, moments, batches, metric, n_draws, seed, on_progress
+        As for :func:`leftover_gradients`.
+    drawn : sequence of bool
+        Whether labels are drawn, for each of the results.
+
+    Returns
+    -------
+    list of LeftoverGradients
+    """
     require_residual(moments)
     layers = [_Lost(moment, layer) for moment, layer in zip(moments, heads.layers, strict=True)]
     gates = Gates(
@@ -142,13 +195,31 @@ def leftover_gradients(
         gated=lambda factors: _gated(model, heads, layers, factors),
         share=lambda count, n_rows: float(np.sqrt(n_rows / count)),
     )
-    asked = [metric]
-    if drawn and not _answers_with_vectors(model, metric.shown(batches[0])):
-        asked = [drawn_labels(metric, seed + draw) for draw in range(n_draws)]
+    can_draw = any(drawn) and not _answers_with_vectors(model, metric.shown(batches[0]))
+    of_draws = [drawn_labels(metric, seed + draw) for draw in range(n_draws)]
+    asked = [of_draws if own and can_draw else [metric] for own in drawn]
+    # Drawn labels are functions of the scores whatever the metric is, and need not wait for it.
+    together = metric.graded_of_answer is not None or not can_draw
     order = _heads_then_layers(heads)
-    found = row_gradients(model, batches, asked, gates, on_progress=on_progress)
-    by_sample = np.concatenate(found, axis=1)[..., order]
-    return LeftoverGradients(by_sample=frozen(by_sample), n_layers=len(heads))
+    if together:
+        # Each metric once: those that are asked for twice are the metric's own, where nothing can be drawn.
+        every = list(dict.fromkeys(one for own in asked for one in own))
+        taken = row_gradients(model, batches, every, gates, on_progress=on_progress)
+        runs = [(taken, [every.index(one) for one in own]) for own in asked]
+    else:
+        runs = [
+            (row_gradients(model, batches, own, gates, on_progress=on_progress), list(range(len(own))))
+            for own in asked
+        ]
+    return [
+        LeftoverGradients(
+            by_sample=frozen(np.concatenate([batch.by_row for batch in taken], axis=1)[places][..., order]),
+            n_layers=len(heads),
+            n_answers=frozen(np.concatenate([batch.answers_by_row(places[0]) for batch in taken])),
+            sign=metric.graded_sign,
+        )
+        for taken, places in runs
+    ]
 
 
 def _answers_with_vectors(model: torch.nn.Module, batch: ModelBatch) -> bool:

@@ -52,6 +52,11 @@ class Metric:
     graded_of_answer: OfAnswer | None = None
     """The same for what gradients are taken of."""
 
+    @property
+    def graded_sign(self) -> float:
+        """1 where what gradients are taken of is to fall, -1 where it is to rise."""
+        return -1.0 if self.differentiable is None and self.higher_is_better else 1.0
+
     def total(self, model: torch.nn.Module, batch: ModelBatch) -> tuple[torch.Tensor, float]:
         """Sum over the batch, and what it is to be divided by."""
         return self._summed(self.function(model, batch))

@@ -33,7 +33,7 @@ def score_names(text: str) -> list[str]:
         raise SettingError(f"scores must be names with commas between them; found {text!r}. Pass a text.")
     names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if names == ["all"]:
-        return [*SCORES, *SEARCHED, RANDOM]
+        return [*SCORES, RANDOM]
     require_score(names)
     return names
 

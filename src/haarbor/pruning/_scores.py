@@ -320,6 +320,12 @@ _add("leftover-fisher", "the same, with labels that are drawn from the network's
      lambda calibration: _elimination_ranks(
          calibration, responses=calibration.drawn_gradients.head_prices,
          layer_responses=calibration.drawn_gradients.layer_prices), "drawn gradients")  # fmt: skip
+_add("leftover-taylor", "the same, and by how much the loss rises to first order beyond chance",
+     lambda calibration: _elimination_ranks(
+         calibration, responses=calibration.drawn_gradients.head_prices / 2,
+         layer_responses=calibration.drawn_gradients.layer_prices / 2,
+         rises=calibration.leftover_gradients.head_rises),
+     "leftover gradients", "drawn gradients")  # fmt: skip
 _add("response", "heads without which the network's answers change little, their layer refitted",
      lambda calibration: calibration.responses.values, "responses")  # fmt: skip
 _add(
