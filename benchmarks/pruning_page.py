@@ -3,7 +3,8 @@
     python benchmarks/pruning_page.py docs/results
 
 The files are those of pruning.py, pruning_baselines.py and pruning_calibration.py, in folders of these names;
-pruning_one_pass has those of pruning_baselines.py with a few of the scores.
+pruning_one_pass, pruning_both_orders and pruning_searches have those of pruning_baselines.py with a few of
+the scores.
 
 On the page each table follows the comment that is printed before it, up to the next blank line; a test
 compares them with the files.
@@ -99,18 +100,23 @@ def all_tables(folder: Path) -> dict[str, str]:
         **result_tables(loaded_cases(folder / "pruning")),
         **baseline_tables(loaded_cases(folder / "pruning_baselines")),
         **calibration_tables(loaded_cases(folder / "pruning_calibration")),
-        **one_pass_tables(loaded_cases(folder / "pruning_one_pass")),
+        **one_pass_tables(loaded_cases(folder / "pruning_one_pass"), "one pass"),
+        **one_pass_tables(loaded_cases(folder / "pruning_both_orders"), "both orders"),
+        **{
+            f"searches {case['name']}": _baseline_table(case)
+            for case in loaded_cases(folder / "pruning_searches")
+        },
     }
 
 
-def one_pass_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
+def one_pass_tables(cases: list[dict[str, Any]], title: str) -> dict[str, str]:
     """Markdown of the scores by one forward and one backward pass, or few, against gradient importance."""
     scores = [row["score"] for row in cases[0]["rows"]] if cases else []
     against = cases[0]["compared_with"][0] if cases else ""
     tables = {
-        f"one pass {score}": _difference_table(cases, score, against) for score in scores if score != against
+        f"{title} {score}": _difference_table(cases, score, against) for score in scores if score != against
     }
-    return {**tables, "one pass summary": _baseline_summary(cases)} if cases else {}
+    return {**tables, f"{title} summary": _baseline_summary(cases)} if cases else {}
 
 
 def _difference_table(cases: list[dict[str, Any]], score: str, against: str) -> str:

@@ -120,14 +120,14 @@ def test_few_scores_are_compared_with_one_network_by_network(tmp_path):
     case = {"name": "ants", "role": "chosen on", "shares": [0.1, 0.3], "rows": rows, "layers": 2}
     case |= {"heads": [4, 4], "compared_with": ["theirs", "refit"]}
     (tmp_path / "ants.json").write_text(json.dumps(case))
-    tables = pruning_page.one_pass_tables(pruning_page.loaded_cases(tmp_path))
+    tables = pruning_page.one_pass_tables(pruning_page.loaded_cases(tmp_path), "one pass")
     assert tables["one pass ours"].splitlines() == [
         "| ours less theirs, refit |  | 10 % | 30 % |",
         "|---|---|---|---|",
         "| ants (2 x 4) | chosen on | -0.030 ±0.010 | +0.004 ±0.010 |",
     ]
     assert tables["one pass summary"].splitlines()[2:] == ["| ours | refit | 0 | 1 | 2 |"]
-    assert pruning_page.one_pass_tables([]) == {}
+    assert pruning_page.one_pass_tables([], "one pass") == {}
 
 
 def test_calibration_tables_have_a_row_per_amount_of_data(tmp_path):

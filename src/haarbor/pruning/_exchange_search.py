@@ -136,9 +136,9 @@ def exchange_search(
     labels does, and there `prefer` and more errors keep what luck would give away.
 
     Exchanges by a measured loss are what EvoPress (Sieberling et al. 2024, arXiv 2410.14649) makes for the
-    compression of layers, at random and in generations; those of OSSCAR (Meng et al. 2024, arXiv
-    2403.12983) go by the error of each layer. Ours are measured with the refit, and foretold by its
-    derivatives.
+    compression of layers, at random, in generations, and on few data first; those of OSSCAR (Meng et al.
+    2024, arXiv 2403.12983) go by the error of each layer. Ours are measured with the refit, and foretold by
+    its derivatives.
     """
     require_whole_number("n_passes", n_passes, least=1)
     require_real_number("n_errors", n_errors, least=0)

@@ -63,7 +63,12 @@ class LeftoverGradients:
     def head_rises(self) -> FloatArray:
         """By how much the mean loss rises to first order without each head, beyond chance, shape (n_heads,).
 
-        Less a standard error over the samples; 0 where nothing is left, and where the loss would fall.
+        Less a standard error over the samples; 0 where nothing is left, and where the loss would fall. It is
+        that of the labels the derivatives were taken with.
+
+        LLM-Pruner (Ma et al. 2023, arXiv 2305.11627) takes the first and the second order of a removal
+        without a refit together, whichever way the loss goes. Falls are left out here, because heads whose
+        removal lowers the loss mostly do so for one reason, and together go too far.
         """
         totals = self.sign * self.by_sample[..., : -self.n_layers].mean(axis=0)
         totals = totals * np.sqrt(self.n_answers)[:, None]
