@@ -19,7 +19,7 @@ from haarbor.pruning import (
 from haarbor.pruning._metrics import METRICS, measure
 from haarbor.pruning._scores import needed_parts, score_removal, scores_named
 from haarbor.pruning._searched_choices import SEARCHED, SearchedChoices, require_starts
-from tests.pruning.builders import CALIBRATION, EVALUATION, LATE_VECTORS, LOSS
+from tests.pruning.builders import CALIBRATION, EVALUATION, LATE_VECTORS, LOSS, choice_at_random
 from tests.pruning.small_networks import batches, network
 
 STARTS = ("gradient", "leftover")
@@ -151,3 +151,21 @@ def test_controls_are_of_scores_alone(calibration):
         metric=LOSS,
     )  # fmt: skip
     assert entry.name == "gradient"
+
+
+def test_a_few_labels_do_not_outweigh_the_answers():
+    """Labels of chance on a few pictures: some start has the least loss, but not clearly."""
+    model, data = network("zoo-vit"), batches("zoo-vit", 6, seed=5)
+    metric = METRICS["classification-loss"]
+    found = calibration_pass(model, data, parts=set(), metric=metric)
+    rng, n_heads = np.random.default_rng(0), found.heads.n_heads
+    starts = {str(seed): choice_at_random(rng, found.heads, n_heads // 2) for seed in range(12)}
+    searches = SearchedChoices(model, found, n_passes=1)
+    by_answers, by_loss = (searches.search(name, starts) for name in SEARCHED)
+    losses = {}
+    for name, mask in {**starts, "searched": by_answers.removed}.items():
+        with compensated(model, found.heads, compensate(model, found.heads, mask, data)):
+            losses[name] = measure(model, data, metric).value
+    assert min(losses, key=losses.__getitem__) != "searched"
+    assert by_loss.start == "searched"
+    np.testing.assert_array_equal(by_loss.removed, by_answers.removed)
