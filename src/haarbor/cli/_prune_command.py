@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["prune"]
 
-_DEFAULT_SCORES = "leftover-fisher,gradient,h400,random"
-"""The one to take, the usual one, the paper's, and chance."""
+_DEFAULT_SCORES = "leftover-fisher,leftover-taylor,gradient,h400,random"
+"""The two of ours that do best for what they cost, the usual one, the paper's, and chance."""
 _THOROUGH_SCORES = (
-    "leftover,leftover-share,leftover-layer,leftover-answers,leftover-response,leftover-fisher,gradient,"
-    "fisher-mask,osscar,slimgpt,flap,wanda-sp,layer-drop,random"
+    "leftover,leftover-share,leftover-layer,leftover-answers,leftover-response,leftover-fisher,leftover-taylor,"
+    "gradient,fisher-mask,osscar,slimgpt,flap,wanda-sp,layer-drop,random"
 )
 """Ours that do well, and those of others."""
 _THOROUGH_ANSWERS = 4096

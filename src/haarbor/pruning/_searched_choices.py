@@ -41,7 +41,7 @@ def require_starts(names: list[str]) -> None:
     if wanted and not [name for name in names if name not in SEARCHED and name != "random"]:
         raise SettingError(
             f"{wanted[0]!r} begins from what other scores choose; found none. Name another score as well, "
-            "such as 'leftover-fisher'."
+            "such as 'leftover-taylor'."
         )
 
 
