@@ -54,8 +54,8 @@ def prune(
         typer.Option(
             metavar="NAMES",
             help="Scores to compare, separated by commas; 'all' for every one. 'searched' beside others "
-            "begins from what they choose and exchanges heads while it helps; slower. "
-            f"{_DEFAULT_SCORES} if not given.",
+            "begins from what they choose and exchanges heads while it helps; slower. If not given: "
+            f"{_DEFAULT_SCORES.replace(',', ', ')}.",
             show_default=False,
         ),
     ] = "",
