@@ -6,12 +6,14 @@ import pytest
 import torch
 
 import haarbor as hb
-from haarbor.errors import DataError, HaarborError, SettingError
+from haarbor.errors import DataError, HaarborError, PruningError, SettingError
 from haarbor.pruning import (
+    Metric,
     backward_elimination,
     calibration_pass,
     compensate,
     damage_curves,
+    exchange_search,
     head_damage,
     mask_heads,
     network_heads,
@@ -24,6 +26,7 @@ from haarbor.pruning import (
 from haarbor.pruning._scores import SCORES
 from tests.pruning.builders import assert_one_line
 from tests.pruning.small_networks import batches, network
+from tests.pruning.small_searches import MadeUpLoss, squares
 
 
 @pytest.fixture(scope="module")
@@ -209,3 +212,60 @@ def test_inputs_that_a_model_does_not_take_are_one_line(llama):
         with pytest.raises(HaarborError) as refused:
             hb.ablate(model, [(0, 0)], batches=inputs, metric=lambda _model, _batch: 0.0)
         assert_one_line(refused)
+
+
+@pytest.mark.parametrize(
+    ("starts", "message"),
+    [
+        ({}, r"must begin from choices of one number of heads; found none\. Pass masks"),
+        ({"a": [0], "b": [1, 2]}, r"one number of heads; found \[1, 2\]\. Pass masks"),
+        ({"a": [0, 1, 2], "b": [1], "c": [4, 5, 6]}, r"found \[1, 3\]"),
+        ({"a": [99]}, "heads must be numbers from 0 to 7"),
+        ({"a": "0.1"}, "heads must be pairs"),
+    ],
+)
+def test_starts_must_be_choices_of_one_number(starts, message):
+    with pytest.raises(SettingError, match=message) as refused:
+        MadeUpLoss(lambda _gone, _place: 1.0).search(starts)
+    assert_one_line(refused)
+
+
+@pytest.mark.parametrize("n_passes", [0, -1, 2.5, True, None, "many", float("nan")])
+def test_passes_must_be_counted(n_passes):
+    with pytest.raises(SettingError, match="n_passes must be a whole number from 1; found") as refused:
+        MadeUpLoss(lambda _gone, _place: 1.0).search([0], n_passes=n_passes)
+    assert_one_line(refused)
+
+
+@pytest.mark.parametrize("n_errors", [-1, float("nan"), float("inf"), True, "3", None])
+def test_errors_must_be_a_number(n_errors):
+    with pytest.raises(SettingError, match="n_errors must be finite and at least 0; found") as refused:
+        MadeUpLoss(lambda _gone, _place: 1.0).search([0], n_errors=n_errors)
+    assert_one_line(refused)
+
+
+def test_the_preferred_start_must_be_one_of_them():
+    with pytest.raises(SettingError, match="to prefer must be one of 'a', 'b'; found 'c'") as refused:
+        MadeUpLoss(lambda _gone, _place: 1.0).search({"a": [0], "b": [1]}, prefer="c")
+    assert_one_line(refused)
+
+
+def test_what_else_cannot_be_searched_is_refused():
+    made = MadeUpLoss(lambda _gone, _place: 1.0)
+    with pytest.raises(SettingError, match="within must be one of network, layer, uniform; found 'block'"):
+        made.search([0], within="block")
+    count = Metric("count", lambda _model, _batch: torch.tensor(1.0))
+    model, heads, moments, data, _ = squares([1.0, 2.0])
+    with pytest.raises(PruningError, match="the metric 'count' has no gradient"):
+        exchange_search(model, heads, moments, data, count, {"a": [0]})
+    # What was measured until then is not left in the network.
+    assert not model.layers[0]._forward_hooks
+
+
+@pytest.mark.parametrize("wrong", ["moments", "batches", "loss"])
+def test_moments_batches_and_a_loss_must_be_those_of_the_network(wrong):
+    model, heads, moments, data, error = squares([1.0, 2.0])
+    given = {"moments": moments, "batches": data, "loss": error}
+    given[wrong] = {"moments": [*moments, *moments], "batches": [], "loss": "bleu"}[wrong]
+    with pytest.raises(HaarborError):
+        exchange_search(model, heads, starts={"a": [0]}, **given)
