@@ -79,7 +79,9 @@ class SearchedChoices:
 
     def search(self, name: str, starts: Mapping[str, BoolArray]) -> ExchangeSearch:
         """One of the searches by its name, from choices of as many heads each."""
-        # One is begun from the other, and both may be asked for.
+        if self._distance is None:
+            name = "searched-loss"
+        # One is begun from the other, and both may be asked for; of vectors they are the same.
         key = (name, b"".join(mask.tobytes() for mask in starts.values()))
         if key not in self._known:
             self._known[key] = self._new(name, starts)
