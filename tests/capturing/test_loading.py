@@ -1,5 +1,6 @@
 import importlib.util
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -323,13 +324,33 @@ class TestGguf:
         assert loaded.tokenizer.convert_ids_to_tokens(loaded.tokenizer("abc")["input_ids"]) == ["ab", "c"]
         with torch.no_grad():
             assert loaded.model(torch.tensor([[5, 6, 7]])).logits.shape == (1, 3, 260)
+        assert loaded.notes == ()
+
+    @pytest.mark.skipif(not has_gguf_reader, reason="needs gguf and accelerate")
+    def test_a_tokenizer_that_splits_the_words_of_its_vocabulary_is_left_out(self, tmp_path):
+        write_small_gguf(tmp_path / "small.gguf", words=["\u0120ab", "\u0120bab"])
+        loaded = load_model(tmp_path / "small.gguf", dtype="float32")
+        assert loaded.tokenizer is None
+        assert len(loaded.notes) == 1
+        assert re.search(
+            r"small.gguf must give the words of its vocabulary as one token each; it cuts 2 of 2 into pieces "
+            r"\('ab' becomes '' \+ 'ab'\), so it is left out. transformers [\d.]+ reads it wrong",
+            loaded.notes[0],
+        )
+
+    @pytest.mark.skipif(not has_gguf_reader, reason="needs gguf and accelerate")
+    def test_a_tokenizer_that_keeps_them_whole_stays(self, tmp_path):
+        write_small_gguf(tmp_path / "small.gguf", merges=["a b", "\u0120 ab"], words=["\u0120ab"])
+        loaded = load_model(tmp_path / "small.gguf", dtype="float32")
+        assert loaded.tokenizer is not None
+        assert loaded.notes == ()
 
 
-def write_small_gguf(path):
+def write_small_gguf(path, *, merges=("a b",), words=()):
     import gguf
 
     rng = np.random.default_rng(0)
-    width, hidden, n_vocab = 16, 32, 260
+    width, hidden, n_vocab = 16, 32, 260 + len(words)
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(32)
     writer.add_embedding_length(width)
@@ -343,9 +364,9 @@ def write_small_gguf(path):
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("smollm")
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    writer.add_token_list([*letters, "ab", "<begin>", "<end>", "<pad>"])
-    writer.add_token_types([1] * 257 + [3] * 3)
-    writer.add_token_merges(["a b"])
+    writer.add_token_list([*letters, "ab", "<begin>", "<end>", "<pad>", *words])
+    writer.add_token_types([1] * 257 + [3] * 3 + [1] * len(words))
+    writer.add_token_merges(list(merges))
     writer.add_bos_token_id(257)
     writer.add_eos_token_id(258)
     shapes = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from haarbor.capturing._checkpoint_config import checkpoint_config, model_class
 from haarbor.capturing._first_line import first_line
 from haarbor.capturing._loaded_model import LoadedModel
 from haarbor.capturing._offline_hub import offline_hub
+from haarbor.capturing._split_words import split_words
 from haarbor.capturing._zoo_models import ZOO, is_zoo_folder, zoo_model
 from haarbor.capturing.inputs import ImageSettings, ModelInputs, model_inputs
 from haarbor.capturing.inputs._image_settings import timm_settings
@@ -23,6 +25,7 @@ from haarbor.errors import CaptureError, SettingError
 from haarbor.named_path import named_path
 from haarbor.needed_packages import needed_package
 from haarbor.options import found_text
+from haarbor.printable import printable
 from haarbor.zoo import json_object
 
 __all__ = ["load_model"]
@@ -331,13 +334,23 @@ def _tokenizer(folder: Path, gguf_file: str | None, notes: list[str]) -> Any:
         return None
     options: dict[str, Any] = {"gguf_file": gguf_file} if gguf_file else {}
     try:
-        return AutoTokenizer.from_pretrained(
+        tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True, **options
         )
     # Token ids need no tokenizer, so a damaged one is mentioned in the notes and is not an error.
     except Exception as error:
         notes.append(f"the tokenizer could not be loaded: {first_line(error)}.")
         return None
+    # Of a GGUF file the rules that put tokens together are made up by its reader, and that can go wrong.
+    if gguf_file is not None and (split := split_words(tokenizer)).too_many:
+        notes.append(
+            f"the tokenizer of {printable(gguf_file)} must give the words of its vocabulary as one token "
+            f"each; it cuts {split.n_split} of {split.n_tried} into pieces ({printable(split.example)}), "
+            f"so it is left out. transformers {importlib.metadata.version('transformers')} reads it wrong: "
+            "install another version, or pass token ids."
+        )
+        return None
+    return tokenizer
 
 
 def _preprocessor(folder: Path) -> Mapping[str, Any] | None:
