@@ -105,12 +105,53 @@ def test_rows_run_together_have_their_own_derivatives(name):
     np.testing.assert_allclose(together.by_sample, one_by_one.by_sample, rtol=1e-4, atol=1e-8)
     model, heads, moments, data, _ = made(name, n=3, size=2)
     rows = leftover_gradients(model, heads, moments, data, LOSS).by_sample
-    whole = leftover_gradients(model, heads, moments, data, Metric("loss", LOSS.function)).by_sample
-    assert (rows.shape[1], whole.shape[1]) == (6, 3)
-    # Of a batch that is one sample the loss is divided by the root of all its answers.
+    assert rows.shape[1] == 6
+    # A metric that asks the model itself has those of the rows of every batch.
+    asked = leftover_gradients(model, heads, moments, data, Metric("loss", LOSS.function)).by_sample
+    np.testing.assert_allclose(rows, asked, rtol=1e-4, atol=1e-8)
+    # One that does not show the model a whole batch has one sample a batch.
+    in_parts = Metric("loss", lambda model, batch: sum(LOSS.function(model, row)[0] for row in batch.rows()))
+    whole = leftover_gradients(model, heads, moments, data, in_parts)
+    assert whole.by_sample.shape[1] == 3
+    n_answers = np.sqrt(2 * (data[0].tokens.shape[1] - 1))
     np.testing.assert_allclose(
-        rows.reshape(3, 2, -1).sum(axis=1) / np.sqrt(2), whole[0], rtol=1e-4, atol=1e-8
+        rows.reshape(3, 2, -1).sum(axis=1) * n_answers / np.sqrt(2), whole.by_sample[0], rtol=1e-4, atol=1e-8
     )
+
+
+def vectors_of(model, batch):
+    return forward(model, batch).logits[:, -1]
+
+
+def apart(vectors):
+    """A loss that no row has by itself."""
+    return torch.cdist(vectors, vectors, compute_mode="donot_use_mm_for_euclid_dist").square().sum() / 100
+
+
+def test_rows_whose_loss_hangs_on_each_other_are_told_apart():
+    """Slow reference: one row after the other answered by a network a little on the way to each removal."""
+    metric = Metric("apart", lambda model, batch: (apart(vectors_of(model, batch)), float(len(batch))))
+    model, heads, moments, data, found = made("gpt2", n=2, size=3, metric=metric)
+    assert found.by_sample.shape == (1, 6, heads.n_heads + len(heads))
+    np.testing.assert_array_equal(found.n_answers, np.ones(6))
+    step, head = 1e-5, 0
+    for moment, layer in zip(moments, heads.layers, strict=True):
+        for own in range(layer.n_heads):
+            fit = fitted_projection(moment, layer, np.array([own]))
+            ends = [moved(model, layer, fit, sign * step) for sign in (-1, 1)]
+            for place, batch in enumerate(data):
+                with torch.no_grad():
+                    whole = vectors_of(model, batch)
+                    others = [vectors_of(end, batch) for end in ends]
+                for row in range(3):
+                    only = (torch.arange(3) == row)[:, None]
+                    before, after = (float(apart(torch.where(only, other, whole))) for other in others)
+                    expected = -(after - before) / (2 * step)
+                    assert found.by_sample[0, 3 * place + row, head] == pytest.approx(
+                        expected, rel=1e-3, abs=1e-6
+                    )
+            head += 1
+    assert np.abs(found.by_sample).max() > 1e-3
 
 
 def test_the_mean_square_with_drawn_labels_is_twice_the_relative_entropy():
@@ -160,7 +201,7 @@ def test_a_network_that_answers_with_vectors_has_the_gradient_of_its_metric():
     moments = layer_moments(model, heads, data)
     plain = leftover_gradients(model, heads, moments, data, metric)
     drawn = leftover_gradients(model, heads, moments, data, metric, drawn=True)
-    assert plain.by_sample.shape == (1, 3, heads.n_heads + len(heads))
+    assert plain.by_sample.shape == (1, 6, heads.n_heads + len(heads))
     assert np.abs(plain.by_sample).max() > 0
     np.testing.assert_array_equal(plain.by_sample, drawn.by_sample)
 

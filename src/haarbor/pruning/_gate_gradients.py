@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from haarbor.array_types import FloatArray
-from haarbor.errors import PruningError
+from haarbor.errors import HaarborError, PruningError
 from haarbor.on_progress import OnProgress
 from haarbor.pruning._head_gates import gated_heads
 from haarbor.pruning._joined_batches import JoinedBatch, joined_batches
@@ -129,46 +129,28 @@ def row_gradients(
     Notes
     -----
     Batches are run together where the metrics are functions of the scores: every row has factors of its
-    own, so that one backward pass gives the gradients of all of them. The first batch is run by itself as
-    well, and where that gives another gradient every batch is.
+    own, so that one backward pass gives the gradients of all of them. Where they are not, and a metric asks
+    the model itself, the rows of a batch have factors of their own all the same, though its loss may hang on
+    several of them together: what each contributes is told apart. The first batch is run with the same
+    factors for all its rows as well, and where that gives another gradient than the sum over the rows, so is
+    every batch.
     """
     groups: Sequence[JoinedBatch] = ()
-    first_metric = metrics[0]
-    if all(metric.graded_of_answer is not None for metric in metrics):
-        shown = [first_metric.shown(batch) for batch in batches]
+    if _of_answers(metrics):
+        shown = [metrics[0].shown(batch) for batch in batches]
         groups = joined_batches(model, shown, most_tokens=_MOST_TOKENS)
-    joint = next((group for group in groups if len(group.places) > 1), None)
+    found: dict[int, RowGradients] = {}
+    done, n_samples = 0, sum(map(len, batches))
+
+    def tell(n_more: int) -> None:
+        nonlocal done
+        done += n_more
+        if on_progress is not None:
+            on_progress("gradients", done, n_samples)
+
     with _frozen(model):
-        if joint is not None:
-            first = joint.places[0]
-            alone, _ = _gradient(model, batches[first], first_metric, gates, len(batches[first]))
-            try:
-                by_row, _ = _by_row(model, gates, joint, batches, [first_metric])
-                rows = by_row[0, next(joint.parts())[1]].sum(axis=0)
-            # Not enough memory for several, or rows that cannot be told apart.
-            except (PruningError, RuntimeError):
-                joint = None
-            else:
-                scale = np.abs(alone).max()
-                if not np.abs(rows - alone).max() <= _TOLERANCE * scale + 1e-9:
-                    joint = None
-        found: dict[int, RowGradients] = {}
-        done, n_samples = 0, sum(map(len, batches))
-
-        def tell(n_more: int) -> None:
-            nonlocal done
-            done += n_more
-            if on_progress is not None:
-                on_progress("gradients", done, n_samples)
-
-        if joint is None:
-            for place, batch in enumerate(batches):
-                own = [_gradient(model, batch, metric, gates, 1) for metric in metrics]
-                by_metric = np.stack([gradient for gradient, _ in own])
-                counts = np.array([count for _, count in own])
-                found[place] = RowGradients(by_row=by_metric[:, None], counts=counts)
-                tell(len(batch))
-        else:
+        joint = next((group for group in groups if len(group.places) > 1), None)
+        if joint is not None and _same_sum(model, gates, joint, batches, metrics[0]):
             for group in groups:
                 by_row, counts_of = _by_row(model, gates, group, batches, metrics)
                 for place, rows_of_it in group.parts():
@@ -176,7 +158,45 @@ def row_gradients(
                         by_row=by_row[:, rows_of_it], counts=np.array(counts_of[place])
                     )
                 tell(len(group.batch))
+        else:
+            several = next((place for place, batch in enumerate(batches) if len(batch) > 1), None)
+            rows = several is not None and _same_sum(model, gates, several, batches, metrics[0])
+            for place, batch in enumerate(batches):
+                found[place] = _of_batch(model, batch, metrics, gates, rows=rows)
+                tell(len(batch))
     return [found[place] for place in range(len(batches))]
+
+
+def _of_answers(metrics: Sequence[Metric]) -> bool:
+    """Whether all of them are functions of the scores, so that one pass forward serves them all."""
+    return all(metric.graded_of_answer is not None for metric in metrics)
+
+
+def _same_sum(
+    model: torch.nn.Module,
+    gates: Gates,
+    together: JoinedBatch | int,
+    batches: Sequence[ModelBatch],
+    metric: Metric,
+) -> bool:
+    """Whether factors of its own for every row give the same as one for all, in the first of these batches.
+
+    `together` is a joined batch, or the number of one that is run by itself.
+    """
+    first = together if isinstance(together, int) else together.places[0]
+    alone = _of_batch(model, batches[first], [metric], gates, rows=False)
+    try:
+        if isinstance(together, int):
+            by_row = _of_batch(model, batches[first], [metric], gates, rows=True).by_row[0]
+        else:
+            by_row = _by_row(model, gates, together, batches, [metric])[0][0, next(together.parts())[1]]
+    # Not enough memory for several, or rows that cannot be told apart: what else is wrong was just told.
+    except (HaarborError, RuntimeError):
+        return False
+    n_rows, count = len(batches[first]), float(alone.counts[0])
+    whole = alone.by_row[0, 0] * gates.share(count, n_rows) / gates.share(count, 1)
+    error = np.abs(by_row.sum(axis=0) - whole).max()
+    return bool(error <= _TOLERANCE * np.abs(whole).max() + 1e-9)
 
 
 def _by_row(
@@ -203,13 +223,25 @@ def _by_row(
     return np.stack(found), counts
 
 
-def _gradient(
-    model: torch.nn.Module, batch: ModelBatch, metric: Metric, gates: Gates, n_rows: int
-) -> tuple[FloatArray, float]:
-    factors = gates.ones(next(model.parameters()).device)
+def _of_batch(
+    model: torch.nn.Module, batch: ModelBatch, metrics: Sequence[Metric], gates: Gates, *, rows: bool
+) -> RowGradients:
+    """Gradients of a batch that is run by itself, with factors for each of its rows or the same for all."""
+    n_rows = len(batch) if rows else 1
+    factors = gates.ones(next(model.parameters()).device, *([n_rows] if rows else []))
+    found, counts = [], []
     with torch.enable_grad(), gates.gated(factors):
-        total, count = metric.graded_total(model, batch)
-        return _taken(total * gates.share(count, n_rows), factors, metric), count
+        logits = logits_of(forward(model, metrics[0].shown(batch))) if _of_answers(metrics) else None
+        for number, metric in enumerate(metrics, start=1):
+            if logits is None or metric.graded_of_answer is None:
+                total, count = metric.graded_total(model, batch)
+            else:
+                total, count = metric.graded_of_answer(logits, batch)
+            again = logits is not None and number < len(metrics)
+            taken = _taken(total * gates.share(count, n_rows), factors, metric, again=again)
+            found.append(taken if rows else taken[None])
+            counts.append(count)
+    return RowGradients(by_row=np.stack(found), counts=np.array(counts))
 
 
 def _taken(
