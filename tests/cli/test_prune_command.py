@@ -15,6 +15,7 @@ from haarbor.analysis import kept_pruning  # noqa: E402
 from haarbor.cli._app import app  # noqa: E402
 from haarbor.errors import DataError  # noqa: E402
 from haarbor.pruning import (  # noqa: E402
+    DamageCurves,
     PruningData,
     model_batches,
     network_heads,
@@ -26,6 +27,7 @@ from haarbor.store import open_run  # noqa: E402
 from haarbor.zoo import embedded_network, sample_images_path  # noqa: E402
 from tests.capturing.small_models import SMALL_MODELS  # noqa: E402
 from tests.cli.builders import prune_refusal, pruned, saved_model  # noqa: E402
+from tests.pruning.small_networks import network  # noqa: E402
 
 # Enough samples for what is refused, and no curve.
 QUICK = ("--calibration", "4", "--evaluation", "4", "--tokens", "32", "--seeds", "1", "--quick")
@@ -158,6 +160,22 @@ def test_a_budget_that_removes_nothing_is_refused_with_the_possible_ones(grouped
     assert "Possible here: 50 % (20)" in message
     assert "\n" not in message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_network_that_is_too_sure_is_said_to_be_where_a_removal_seems_to_improve_it(tmp_path, monkeypatch):
+    # Whether one does is chance here, and tried in tests/pruning/test_answer_scale.py.
+    monkeypatch.setattr(DamageCurves, "seems_better", lambda curves, share: True)
+    model = network("llama")
+    with torch.no_grad():
+        model.lm_head.weight *= 40
+    model.save_pretrained(tmp_path / "llama")
+    np.save(tmp_path / "ids.npy", np.random.default_rng(0).integers(3, 97, (12, 32)))
+    words = (tmp_path / "llama", "--data", tmp_path / "ids.npy", "--budget", 0.5, "--no-compensate")
+    done = pruned(*words, *SMALL, "--scores", "norm,random", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "The network is surer of its answers than it is right on these data" in done.output
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert results["too_sure"] in done.output
 
 
 @pytest.mark.slow

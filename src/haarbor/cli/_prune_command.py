@@ -301,6 +301,8 @@ def _print(study: PruningStudy, summary: dict[str, Any], with_controls: bool) ->
         typer.echo(f"Controls with {best.n_removed} heads ({100 * best.share:.3g} %) removed, as damage:")
         console.print(_control_table(study))
     typer.echo(best.sentence)
+    if study.too_sure:
+        typer.echo(study.too_sure)
     if study.taken:
         typer.echo(study.taken)
     if study.disagreement:

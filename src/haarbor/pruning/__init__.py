@@ -8,6 +8,7 @@ for _name in ("torch", "safetensors"):
 
 from haarbor.pruning._ablation import Ablation, HeadDamage, ablate, head_damage
 from haarbor.pruning._answer_distance import answer_distance
+from haarbor.pruning._answer_scale import AnswerScale, answer_scale
 from haarbor.pruning._attention_statistics import AttentionStatistics
 from haarbor.pruning._backward_elimination import Elimination, backward_elimination
 from haarbor.pruning._budgets import possible_counts, removal, removal_count
@@ -48,6 +49,7 @@ from haarbor.zoo import n_parameters
 
 __all__ = [
     "Ablation",
+    "AnswerScale",
     "AttentionStatistics",
     "CalibrationPass",
     "Compensation",
@@ -72,6 +74,7 @@ __all__ = [
     "ScoreCurve",
     "ablate",
     "answer_distance",
+    "answer_scale",
     "backward_elimination",
     "calibration_pass",
     "compensate",

@@ -105,6 +105,11 @@ class DamageCurves:
         found: FloatArray = self.baseline.value + sign * self.damage(name)
         return found
 
+    def seems_better(self, share: float) -> bool:
+        """Whether the network seems better without the heads of some score, beyond two standard errors."""
+        place = self.place(share)
+        return any(self.damage(name)[place] < -2 * self.standard_error(name)[place] for name in self.curves)
+
     def place(self, share: float) -> int:
         """Position of a share among those measured.
 

@@ -20,6 +20,7 @@ from haarbor.pruning._agreeing_calibration import (
     require_more,
     unsure_scores,
 )
+from haarbor.pruning._answer_scale import answer_scale
 from haarbor.pruning._budgets import Budget, reachable_shares, removal_count
 from haarbor.pruning._calibration_pass import PROBED, calibration_pass
 from haarbor.pruning._compensation import joined
@@ -79,6 +80,9 @@ class PruningStudy:
     """Samples that scores and refit are from."""
     taken: str
     """Why more calibration data were taken than at first, in a line; empty if none were."""
+    too_sure: str
+    """That the network is surer of its answers than it is right (:class:`AnswerScale`), in a line; empty
+    where no removal seems to improve it."""
 
     @property
     def disagreement(self) -> str:
@@ -143,6 +147,7 @@ class PruningStudy:
             "disagreement": self.disagreement,
             "n_calibration": self.n_calibration,
             "more_calibration": self.taken,
+            "too_sure": self.too_sure,
             "pruned": {"value": _number(self.value), "smaller": self.smaller is not None},
             "healing": self._healing_figures() or None,
         }
@@ -180,7 +185,10 @@ class PruningStudy:
             equals=best.equals,
             agreement={entry.name: float(entry.agreement) for entry in self.controls},
             sentences=tuple(
-                filter(None, (best.sentence, self.taken, self.disagreement, self.healing_sentence))
+                filter(
+                    None,
+                    (best.sentence, self.too_sure, self.taken, self.disagreement, self.healing_sentence),
+                )
             ),
             healing=self._healing_figures(),
         )
@@ -365,6 +373,7 @@ def pruning_study(
         on_progress=on_progress,
     )
     best = recommendation(curves, budget)
+    scale = answer_scale(model, measured, chosen) if curves.seems_better(budget) else None
     curve = curves.curves[best.score]
     removed, way = curve.removed[0, curves.place(budget)], curve.replacement
     fits = replacement_fits(model, found, removed, way) if way in FITTED else None
@@ -416,6 +425,7 @@ def pruning_study(
         batch=batch,
         n_calibration=found.n_samples,
         taken=taken,
+        too_sure="" if scale is None else scale.sentence,
     )
 
 
