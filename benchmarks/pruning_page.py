@@ -2,9 +2,9 @@
 
     python benchmarks/pruning_page.py docs/results
 
-The files are those of pruning.py, pruning_baselines.py and pruning_calibration.py, in folders of these names;
-pruning_one_pass, pruning_both_orders and pruning_searches have those of pruning_baselines.py with a few of
-the scores.
+The files are those of pruning.py, pruning_baselines.py, pruning_calibration.py and answer_scale.py, in
+folders of these names; pruning_one_pass, pruning_both_orders and pruning_searches have those of
+pruning_baselines.py with a few of the scores.
 
 On the page each table follows the comment that is printed before it, up to the next blank line; a test
 compares them with the files.
@@ -29,6 +29,7 @@ __all__ = [
     "one_pass_tables",
     "page_tables",
     "result_tables",
+    "scale_tables",
 ]
 
 _SUMMED_UP, _REPLACEMENT = ("leftover-response", "leftover"), "refit"
@@ -106,7 +107,23 @@ def all_tables(folder: Path) -> dict[str, str]:
             f"searches {case['name']}": _baseline_table(case)
             for case in loaded_cases(folder / "pruning_searches")
         },
+        **scale_tables(loaded_cases(folder / "answer_scale")),
     }
+
+
+def scale_tables(cases: list[dict[str, Any]]) -> dict[str, str]:
+    """Markdown of how sure networks are of their answers, "answer scale"."""
+    rows = [
+        [
+            f"{case['name']}{'' if case['role'] == 'chosen on' else ', confirmed'}",
+            f"{case['baseline']:.3f}",
+            f"{case['factor']:.2f}",
+            _with_error(-case["gain"], case["standard_error"], sign="+"),
+        ]
+        for case in cases
+    ]
+    head = ["network", "loss", "factor on its scores", "change of the loss by it"]
+    return {"answer scale": _markdown(head, rows)} if cases else {}
 
 
 def one_pass_tables(cases: list[dict[str, Any]], title: str) -> dict[str, str]:

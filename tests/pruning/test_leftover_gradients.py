@@ -119,6 +119,26 @@ def test_rows_run_together_have_their_own_derivatives(name):
     )
 
 
+def test_a_batch_that_a_metric_shows_in_parts_is_one_sample():
+    """Where the others are not: no batch that comes later may stop the work."""
+
+    def loss(model, batch):
+        if len(batch) < 3:
+            return LOSS.function(model, batch)
+        parts = [LOSS.function(model, row) for row in batch.rows()]
+        return sum(total for total, _ in parts), sum(count for _, count in parts)
+
+    model, heads, moments, data, _ = made("llama", n=2, size=2)
+    mixed = [data[0], *made("llama", n=1, size=3)[3], data[1]]
+    found = leftover_gradients(model, heads, moments, mixed, Metric("in parts", loss))
+    assert found.by_sample.shape[1] == 2 + 1 + 2
+    rows = leftover_gradients(model, heads, moments, mixed, LOSS).by_sample[0]
+    np.testing.assert_allclose(found.by_sample[0, [0, 1, 3, 4]], rows[[0, 1, 5, 6]], rtol=1e-4, atol=1e-8)
+    np.testing.assert_allclose(
+        found.by_sample[0, 2], rows[2:5].sum(axis=0) / np.sqrt(3), rtol=1e-4, atol=1e-8
+    )
+
+
 def vectors_of(model, batch):
     return forward(model, batch).logits[:, -1]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -162,7 +162,12 @@ def row_gradients(
             several = next((place for place, batch in enumerate(batches) if len(batch) > 1), None)
             rows = several is not None and _same_sum(model, gates, several, batches, metrics[0])
             for place, batch in enumerate(batches):
-                found[place] = _of_batch(model, batch, metrics, gates, rows=rows)
+                own = None
+                if rows:
+                    # A metric may show the model a batch in parts, and not the first one.
+                    with suppress(HaarborError, RuntimeError):
+                        own = _of_batch(model, batch, metrics, gates, rows=True)
+                found[place] = own or _of_batch(model, batch, metrics, gates, rows=False)
                 tell(len(batch))
     return [found[place] for place in range(len(batches))]
 
