@@ -70,10 +70,10 @@ def test_two_heads_by_hand():
     with network.without(np.array([False, True])):
         assert measure(model, data, error).value == pytest.approx(9 / 121)
     first = exchange_effects(network, np.array([False, True]), data, error)
-    # The second brings 3 / 11: by the derivative -2 * 9 / 121, and half of the square over two answers.
-    assert first[1] == pytest.approx(-18 / 121 + (36 / 121) ** 2 / 4)
+    # The second brings 3 / 11: in either row by the derivative -2 * 9 / 121, and half of its square.
+    assert first[1] == pytest.approx(-18 / 121 + (18 / 121) ** 2 / 2)
     # The removal of the first takes away 41 / 11.
-    assert first[0] == pytest.approx(2 * 3 * 41 / 121 + (4 * 3 * 41 / 121) ** 2 / 4)
+    assert first[0] == pytest.approx(2 * 3 * 41 / 121 + (2 * 3 * 41 / 121) ** 2 / 2)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "zoo-vit", "multihead"])
@@ -102,9 +102,18 @@ def test_rows_of_a_batch_are_samples_where_they_can_be_told_apart(rng):
     single = [row for batch in data for row in batch.rows()]
     alone = exchange_effects(network, removed, single, one_by_one(loss))
     np.testing.assert_allclose(found, alone, rtol=1e-8)
-    # Batches as they are have fewer and larger squares, and the same mean.
-    joint = exchange_effects(network, removed, data, one_by_one(loss))
+    np.testing.assert_allclose(exchange_effects(network, removed, data, one_by_one(loss)), alone, rtol=1e-8)
+    # A metric that does not show the network a whole batch has fewer and larger squares, and the same mean.
+    joint = exchange_effects(network, removed, data, Metric("in parts", in_parts(loss)))
     assert np.abs(joint - alone).max() > 1e-6
+
+
+def in_parts(metric):
+    def asked(model, batch):
+        each = [metric.function(model, row) for row in batch.rows()]
+        return sum(total for total, _ in each), sum(count for _, count in each)
+
+    return asked
 
 
 def small_heads(name, share):
