@@ -48,6 +48,18 @@ def test_tables_of_the_page_are_measured():
     assert {name: MEASURED[name] for name in SHOWN} == SHOWN
 
 
+def test_a_whole_network_has_the_same_loss_in_all_files_on_the_same_data():
+    """A network that one machine reads otherwise, its tokens say, is another network."""
+    found = {}
+    for path in sorted(RESULTS.glob("pruning*/*.json")):
+        case = json.loads(path.read_text(encoding="utf-8"))
+        data = case["name"], case["metric"], case["n_evaluation_batches"]
+        found.setdefault(data, {})[path.parent.name] = case["baseline"]
+    assert max(map(len, found.values())) > 2
+    for data, baselines in found.items():
+        assert max(baselines.values()) - min(baselines.values()) < 2e-4, (data, baselines)
+
+
 def test_tables_are_made_of_files_in_the_order_of_their_roles(tmp_path):
     for case in (made_case("ants", "confirmed on", 1.0), made_case("bees", "chosen on", 0.5)):
         (tmp_path / f"{case['name']}.json").write_text(json.dumps(case))
