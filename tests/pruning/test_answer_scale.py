@@ -6,7 +6,7 @@ import torch
 from scipy.optimize import minimize_scalar
 from torch import nn
 
-from haarbor.errors import DataError
+from haarbor.errors import DataError, HaarborError
 from haarbor.pruning import (
     AnswerScale,
     Metric,
@@ -111,6 +111,20 @@ def test_vectors_have_no_scale():
 def test_one_batch_is_refused():
     with pytest.raises(DataError, match=r"at least 2 batches, one to find the factor on .*; found 1"):
         answer_scale(Scores(), shown_scores(1), CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "metric"),
+    [
+        ("no network", shown_scores(2, 4), CLASSES),
+        (Scores(), [1, 2], CLASSES),
+        (Scores(), shown_scores(2, 4), "?"),
+    ],
+)
+def test_what_is_no_network_no_batch_or_no_metric_is_refused_in_a_line(model, data, metric):
+    with pytest.raises(HaarborError) as found:
+        answer_scale(model, data, metric)
+    assert "\n" not in str(found.value)
 
 
 def test_the_gain_of_one_batch_is_never_clear():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from haarbor.array_types import FloatArray, IntArray
 from haarbor.errors import DataError
 from haarbor.pruning._joined_batches import joined_batches
 from haarbor.pruning._metrics import Measure, Metric, logits_of, metric_named
-from haarbor.pruning._model_batches import ModelBatch, forward
+from haarbor.pruning._model_batches import ModelBatch, forward, model_batches, require_network
 
 __all__ = ["AnswerScale", "answer_scale"]
 
@@ -47,7 +48,7 @@ class AnswerScale:
 
 
 def answer_scale(
-    model: torch.nn.Module, batches: Sequence[ModelBatch], metric: str | Metric | Measure = "loss"
+    model: torch.nn.Module, batches: Any, metric: str | Metric | Measure = "loss"
 ) -> AnswerScale | None:
     """Factor on a network's scores at which a metric is best.
 
@@ -55,8 +56,9 @@ def answer_scale(
     ----------
     model : torch.nn.Module
         In eval mode.
-    batches : sequence of ModelBatch
-        Two at least: the factor is found on the even ones, and what it changes is told on the odd ones.
+    batches : iterable
+        Batches, as for :func:`haarbor.ablate`; two at least: the factor is found on the even ones, and what
+        it changes is told on the odd ones.
     metric : str, Metric or function, default "loss"
 
     Returns
@@ -79,17 +81,19 @@ def answer_scale(
     sure as it is right. One pass over the batches gives the metric at ten factors from 0.4 to 1.3; the lowest
     point of the parabola through the best and its neighbours is taken.
     """
-    if len(batches) < 2:
+    require_network(model)
+    given = model_batches(batches)
+    if len(given) < 2:
         raise DataError(
             "there must be at least 2 batches, one to find the factor on and one to tell what it changes; "
-            f"found {len(batches)}. Pass more of them."
+            f"found {len(given)}. Pass more of them."
         )
     chosen = metric_named(metric)
     if chosen.of_answer is None:
         return None
-    values, counts = _measured(model, batches, chosen, _FACTORS, np.arange(0, len(batches), 2))
+    values, counts = _measured(model, given, chosen, _FACTORS, np.arange(0, len(given), 2))
     factor = _lowest(values.sum(axis=0) / counts.sum())
-    odd, own = _measured(model, batches, chosen, (1.0, factor), np.arange(1, len(batches), 2))
+    odd, own = _measured(model, given, chosen, (1.0, factor), np.arange(1, len(given), 2))
     each = (odd[:, 0] - odd[:, 1]) / own
     error = float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else float("inf")
     gain = float((odd[:, 0] - odd[:, 1]).sum() / own.sum())
